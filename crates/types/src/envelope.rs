@@ -1,0 +1,69 @@
+//! The form in which REST, WebSocket, MCP text and models read an outcome (seed, "Tool Result Format").
+//!
+//! Success: `{"status":"success","result":R,"content"?:[…]}`, where `result` is the structured value where
+//! the tool gave one and its text otherwise; `content` holds the parts that are not text.
+//! Error: `{"status":"error","error_type","message","code","hint"?,"authorize_intent"?,"dispatched","retryable"}`.
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
+use crate::content::ContentPart;
+use crate::outcome::{Outcome, ToolOutput};
+
+/// Borrows an outcome and writes it as the envelope. Flatten it into a larger message with
+/// `#[serde(flatten)]`.
+#[derive(Debug, Clone, Copy)]
+pub struct Envelope<'a>(pub &'a Outcome);
+
+/// The field `result`.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum ResultField<'a> {
+    Structured(&'a crate::json::RawJson),
+    OneText(&'a str),
+    Joined(String),
+}
+
+fn result_field(output: &ToolOutput) -> ResultField<'_> {
+    if let Some(value) = &output.structured {
+        return ResultField::Structured(value);
+    }
+    match output.content.as_slice() {
+        [ContentPart::Text { text }] => ResultField::OneText(text),
+        _ => ResultField::Joined(output.joined_text()),
+    }
+}
+
+impl Serialize for Envelope<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        match self.0 {
+            Outcome::Success(output) => {
+                map.serialize_entry("status", "success")?;
+                map.serialize_entry("result", &result_field(output))?;
+                let others: Vec<_> = output.content.iter().filter(|part| part.as_text().is_none()).collect();
+                if !others.is_empty() {
+                    map.serialize_entry("content", &others)?;
+                }
+            }
+            Outcome::Error(error) => {
+                map.serialize_entry("status", "error")?;
+                map.serialize_entry("error_type", error.kind().as_str())?;
+                map.serialize_entry("message", &error.message)?;
+                map.serialize_entry("code", error.code.as_str())?;
+                if let Some(hint) = &error.hint {
+                    map.serialize_entry("hint", hint)?;
+                }
+                if let Some(intent) = &error.authorize_intent {
+                    map.serialize_entry("authorize_intent", intent)?;
+                }
+                map.serialize_entry("dispatched", &error.dispatched)?;
+                map.serialize_entry("retryable", &error.retryable)?;
+            }
+        }
+        map.end()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,181 @@
+//! JSON kept as it came. A tool's schema, its arguments and its structured result are someone else's text:
+//! they are passed on byte for byte (key order, number forms) and parsed only where they must be understood.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+
+/// A parsed JSON object.
+pub type JsonObject = serde_json::Map<String, serde_json::Value>;
+
+/// One well-formed JSON value as the text it arrived in. Cheap to clone.
+#[derive(Clone)]
+pub struct RawJson(Arc<RawValue>);
+
+impl RawJson {
+    /// Takes text that must be one JSON value.
+    ///
+    /// # Errors
+    /// The parser's message where the text is not JSON.
+    pub fn parse(text: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str::<Box<RawValue>>(text).map(Self::from)
+    }
+
+    /// Writes a value as JSON text.
+    ///
+    /// # Errors
+    /// Where the value has no JSON form (a map whose keys are not strings).
+    pub fn from_value<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
+        serde_json::value::to_raw_value(value).map(Self::from)
+    }
+
+    /// `{}`.
+    #[must_use]
+    pub fn empty_object() -> Self {
+        Self::from_value(&JsonObject::new()).unwrap_or_else(|_| Self::null())
+    }
+
+    /// `null`.
+    #[must_use]
+    pub fn null() -> Self {
+        Self(RawValue::NULL.to_owned().into())
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn get(&self) -> &str {
+        self.0.get()
+    }
+
+    /// Parses the text into a type.
+    ///
+    /// # Errors
+    /// Where the value does not have the type's form.
+    pub fn to<'a, T: Deserialize<'a>>(&'a self) -> Result<T, serde_json::Error> {
+        serde_json::from_str(self.0.get())
+    }
+
+    /// The parsed value; `null` where it nests deeper than the parser goes.
+    #[must_use]
+    pub fn to_value(&self) -> serde_json::Value {
+        self.to().unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for RawJson {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.get())
+    }
+}
+
+impl Default for RawJson {
+    fn default() -> Self {
+        Self::null()
+    }
+}
+
+impl PartialEq for RawJson {
+    fn eq(&self, other: &Self) -> bool {
+        self.get() == other.get()
+    }
+}
+
+impl Eq for RawJson {}
+
+impl Hash for RawJson {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.get().hash(state);
+    }
+}
+
+impl From<Box<RawValue>> for RawJson {
+    fn from(raw: Box<RawValue>) -> Self {
+        Self(raw.into())
+    }
+}
+
+impl From<&serde_json::Value> for RawJson {
+    fn from(value: &serde_json::Value) -> Self {
+        Self::from_value(value).unwrap_or_else(|_| Self::null())
+    }
+}
+
+impl Serialize for RawJson {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for RawJson {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Box::<RawValue>::deserialize(deserializer).map(Self::from)
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for RawJson {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "AnyJson".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        true.into()
+    }
+}
+
+/// Whether arrays and objects in `text` nest deeper than `limit`. Reads the text once, without recursion,
+/// and is right for well-formed JSON; for anything else the parser has the word.
+#[must_use]
+pub fn nests_deeper_than(text: &str, limit: usize) -> bool {
+    let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
+    for byte in text.bytes() {
+        if in_string {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = true,
+                b'"' => in_string = false,
+                _ => {}
+            }
+            continue;
+        }
+        match byte {
+            b'"' => in_string = true,
+            b'{' | b'[' => {
+                depth += 1;
+                if depth > limit {
+                    return true;
+                }
+            }
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_key_order_and_number_forms() {
+        let text = r#"{"b":1.0,"a":1e3,"n":12345678901234567890123}"#;
+        let raw: RawJson = serde_json::from_str(text).unwrap();
+        assert_eq!(raw.get(), text);
+        assert_eq!(serde_json::to_string(&raw).unwrap(), text);
+    }
+
+    #[test]
+    fn depth_counts_brackets_outside_strings() {
+        assert!(!nests_deeper_than(r#"{"a":["[[[[\"[["]}"#, 2));
+        assert!(nests_deeper_than(r#"{"a":[[]]}"#, 2));
+        assert!(!nests_deeper_than("[[],[],[]]", 2));
+    }
+}

@@ -1,0 +1,26 @@
+//! The words Toolway's parts share: what a tool is ([`spec`]), what a call ends in ([`outcome`],
+//! [`error`], [`envelope`]), how things are named ([`name`], [`id`]) and who calls ([`principal`]).
+//!
+//! This crate depends on no other crate of Toolway, does no I/O and is small enough for a phone.
+
+pub mod clock;
+pub mod content;
+pub mod envelope;
+pub mod error;
+pub mod id;
+pub mod json;
+pub mod name;
+pub mod outcome;
+pub mod principal;
+pub mod spec;
+
+pub use clock::{Clock, SystemClock};
+pub use content::ContentPart;
+pub use envelope::Envelope;
+pub use error::{Code, ErrorKind, ToolError};
+pub use id::CallId;
+pub use json::{JsonObject, RawJson};
+pub use name::{BadName, ExposedName, Slug, ToolId, ToolName};
+pub use outcome::{Outcome, ToolOutput};
+pub use principal::{Principal, PrincipalId, Role};
+pub use spec::{Annotations, SpecDocument};

@@ -1,0 +1,282 @@
+//! Names (invariant 4). A tool's *id* is `source/tool`; globs, grants and policy match it. What models see
+//! is its *exposed name* `source__tool`, made by a pure function that never gives two ids one name: a
+//! source's slug has no `_`, so the first `__` ends it; a tool name that had to be changed or cut carries a
+//! hash of the original, and a name that merely looks as if it carried one is hashed as well.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// Longest exposed name; what model APIs accept.
+pub const MAX_EXPOSED: usize = 64;
+/// Longest slug.
+pub const MAX_SLUG: usize = 24;
+/// Longest tool name as a source may give it, in characters.
+pub const MAX_TOOL_NAME: usize = 128;
+/// Slugs that no device and no MCP server gets.
+pub const RESERVED_SLUGS: &[&str] = &["builtin", "own", "shared"];
+
+const HASH_LEN: usize = 12;
+const HASH_MARK: &str = "_x";
+
+/// Why a name was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadName {
+    /// Nothing in it.
+    #[error("the name is empty")]
+    Empty,
+    /// More than [`MAX_TOOL_NAME`] characters.
+    #[error("the name has {0} characters, more than the {MAX_TOOL_NAME} allowed")]
+    TooLong(usize),
+    /// A character nobody can see.
+    #[error("the name has a control or invisible character (U+{0:04X})")]
+    Invisible(u32),
+    /// Not a slug.
+    #[error("{0:?} is not a source name: a lower-case letter, then up to 23 of a-z, 0-9 and -")]
+    NotASlug(String),
+    /// Not `source/tool`.
+    #[error("{0:?} is not a tool id; it has the form source/tool")]
+    NotAnId(String),
+}
+
+/// Whether a character can't be seen or changes how its neighbours read: controls, format characters,
+/// fillers, variation selectors, tags.
+#[must_use]
+pub fn is_invisible(c: char) -> bool {
+    c.is_control()
+        || matches!(u32::from(c),
+            0x00AD | 0x034F | 0x061C | 0x115F..=0x1160 | 0x17B4..=0x17B5 | 0x180B..=0x180F
+            | 0x200B..=0x200F | 0x2028..=0x202E | 0x2060..=0x206F | 0x3164 | 0xFE00..=0xFE0F
+            | 0xFEFF | 0xFFA0 | 0xFFF0..=0xFFFB | 0x1BCA0..=0x1BCA3 | 0x1D173..=0x1D17A
+            | 0xE0000..=0xE0FFF)
+}
+
+macro_rules! text_type {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+        #[serde(transparent)]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// The text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(&self.0)
+            }
+        }
+
+        impl AsRef<str> for $name {
+            fn as_ref(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl std::borrow::Borrow<str> for $name {
+            fn borrow(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+
+text_type! {
+    /// A tool's name as its source gave it: 1 to 128 characters, none invisible.
+    ToolName
+}
+
+impl FromStr for ToolName {
+    type Err = BadName;
+    fn from_str(text: &str) -> Result<Self, BadName> {
+        if text.is_empty() {
+            return Err(BadName::Empty);
+        }
+        let length = text.chars().count();
+        if length > MAX_TOOL_NAME {
+            return Err(BadName::TooLong(length));
+        }
+        match text.chars().find(|c| is_invisible(*c)) {
+            Some(c) => Err(BadName::Invisible(u32::from(c))),
+            None => Ok(Self(text.into())),
+        }
+    }
+}
+
+text_type! {
+    /// The immutable name of a source: `[a-z][a-z0-9-]{0,23}`.
+    Slug
+}
+
+impl Slug {
+    /// The source of the tools that come with Toolway.
+    #[must_use]
+    pub fn builtin() -> Self {
+        Self("builtin".into())
+    }
+
+    /// Whether it is the source of the tools that come with Toolway.
+    #[must_use]
+    pub fn is_builtin(&self) -> bool {
+        &*self.0 == "builtin"
+    }
+
+    /// The slug nearest to a free-form name; `device` where nothing of it can be used. It may be taken or
+    /// reserved: [`Slug::numbered`] gives the next ones to try.
+    #[must_use]
+    pub fn from_label(label: &str) -> Self {
+        let mut slug = String::new();
+        for c in label.chars() {
+            match c.to_ascii_lowercase() {
+                c @ ('a'..='z' | '0'..='9') => slug.push(c),
+                _ if slug.is_empty() || slug.ends_with('-') => {}
+                _ => slug.push('-'),
+            }
+        }
+        let from_letter = slug.trim_start_matches(|c: char| !c.is_ascii_lowercase());
+        let cut = from_letter.get(..MAX_SLUG).unwrap_or(from_letter).trim_end_matches('-');
+        if cut.is_empty() { Self("device".into()) } else { Self(cut.into()) }
+    }
+
+    /// The same with `-2`, `-3`, … at its end, for when the plain one is another's.
+    #[must_use]
+    pub fn numbered(&self, number: u32) -> Self {
+        let suffix = format!("-{number}");
+        let room = MAX_SLUG.saturating_sub(suffix.len());
+        let stem = self.0.get(..room).unwrap_or(&self.0).trim_end_matches('-');
+        Self(format!("{stem}{suffix}").into())
+    }
+
+    /// Whether it is kept for Toolway itself.
+    #[must_use]
+    pub fn is_reserved(&self) -> bool {
+        RESERVED_SLUGS.contains(&&*self.0)
+    }
+}
+
+impl FromStr for Slug {
+    type Err = BadName;
+    fn from_str(text: &str) -> Result<Self, BadName> {
+        let fits = text.len() <= MAX_SLUG
+            && text.starts_with(|c: char| c.is_ascii_lowercase())
+            && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
+        if fits { Ok(Self(text.into())) } else { Err(BadName::NotASlug(text.to_owned())) }
+    }
+}
+
+/// A tool's id, `source/tool`: what globs, grants, policy and records use.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ToolId {
+    /// Where it comes from.
+    pub source: Slug,
+    /// Its name there.
+    pub tool: ToolName,
+}
+
+impl ToolId {
+    /// Puts the two together.
+    #[must_use]
+    pub fn new(source: Slug, tool: ToolName) -> Self {
+        Self { source, tool }
+    }
+
+    /// The name that models and callers see.
+    #[must_use]
+    pub fn exposed(&self) -> ExposedName {
+        ExposedName::of(&self.source, self.tool.as_str())
+    }
+}
+
+impl fmt::Display for ToolId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.source, self.tool)
+    }
+}
+
+impl FromStr for ToolId {
+    type Err = BadName;
+    fn from_str(text: &str) -> Result<Self, BadName> {
+        let (source, tool) = text.split_once('/').ok_or_else(|| BadName::NotAnId(text.to_owned()))?;
+        Ok(Self { source: source.parse()?, tool: tool.parse()? })
+    }
+}
+
+impl Serialize for ToolId {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+text_type! {
+    /// What models see: `^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`.
+    ExposedName
+}
+
+impl ExposedName {
+    /// The exposed name of a tool: `source__tool`, or the bare name for a built-in. Pure and injective.
+    #[must_use]
+    pub fn of(source: &Slug, tool: &str) -> Self {
+        let prefix = if source.is_builtin() { String::new() } else { format!("{source}__") };
+        let usable = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        let room = MAX_EXPOSED - prefix.len();
+        let starts_well =
+            !prefix.is_empty() || tool.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        let plain = starts_well
+            && tool.len() <= room
+            && tool.chars().all(usable)
+            && !looks_hashed(tool)
+            && !(prefix.is_empty() && tool.contains("__"));
+        if plain {
+            return Self(format!("{prefix}{tool}").into());
+        }
+        let mut stem: String = tool.chars().map(|c| if usable(c) { c } else { '_' }).collect();
+        if prefix.is_empty() {
+            stem = stem.replace("__", "_");
+            if !stem.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+                stem.insert(0, '_');
+            }
+        }
+        stem.truncate(room - HASH_MARK.len() - HASH_LEN);
+        Self(format!("{prefix}{stem}{HASH_MARK}{}", short_hash(tool)).into())
+    }
+}
+
+impl FromStr for ExposedName {
+    type Err = BadName;
+    fn from_str(text: &str) -> Result<Self, BadName> {
+        let fits = (1..=MAX_EXPOSED).contains(&text.len())
+            && text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+        if fits { Ok(Self(text.into())) } else { Err(BadName::NotAnId(text.to_owned())) }
+    }
+}
+
+/// Whether a name ends as a hashed one does.
+fn looks_hashed(name: &str) -> bool {
+    let Some(at) = name.len().checked_sub(HASH_MARK.len() + HASH_LEN) else { return false };
+    name.get(at..)
+        .and_then(|tail| tail.strip_prefix(HASH_MARK))
+        .is_some_and(|hash| hash.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)))
+}
+
+fn short_hash(name: &str) -> String {
+    let digest = Sha256::digest(name.as_bytes());
+    digest.iter().take(HASH_LEN / 2).map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests;

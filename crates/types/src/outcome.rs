@@ -1,0 +1,82 @@
+//! What a call ends in: exactly one [`Outcome`].
+
+use crate::content::ContentPart;
+use crate::error::ToolError;
+use crate::json::RawJson;
+
+/// What a tool gave: content parts, and a structured value where it has one.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ToolOutput {
+    /// Text, images and so on, in order.
+    pub content: Vec<ContentPart>,
+    /// The structured value, as the tool wrote it.
+    pub structured: Option<RawJson>,
+}
+
+impl ToolOutput {
+    /// Only text.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { content: vec![ContentPart::text(text)], structured: None }
+    }
+
+    /// Only a structured value.
+    #[must_use]
+    pub fn structured(value: RawJson) -> Self {
+        Self { content: Vec::new(), structured: Some(value) }
+    }
+
+    /// All text parts, one after the other, separated by line feeds.
+    #[must_use]
+    pub fn joined_text(&self) -> String {
+        let mut texts = self.content.iter().filter_map(ContentPart::as_text);
+        let mut joined = texts.next().unwrap_or_default().to_owned();
+        for text in texts {
+            joined.push('\n');
+            joined.push_str(text);
+        }
+        joined
+    }
+
+    /// Roughly how many bytes it takes, for the output limit.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.content.iter().map(ContentPart::size).sum::<usize>()
+            + self.structured.as_ref().map_or(0, |value| value.get().len())
+    }
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// The tool gave something.
+    Success(ToolOutput),
+    /// It did not.
+    Error(ToolError),
+}
+
+impl Outcome {
+    /// The error, where it is one.
+    #[must_use]
+    pub fn error(&self) -> Option<&ToolError> {
+        match self {
+            Self::Success(_) => None,
+            Self::Error(error) => Some(error),
+        }
+    }
+
+    /// Whether it is a success.
+    #[must_use]
+    pub fn is_success(&self) -> bool {
+        matches!(self, Self::Success(_))
+    }
+}
+
+impl From<Result<ToolOutput, ToolError>> for Outcome {
+    fn from(result: Result<ToolOutput, ToolError>) -> Self {
+        match result {
+            Ok(output) => Self::Success(output),
+            Err(error) => Self::Error(error),
+        }
+    }
+}
