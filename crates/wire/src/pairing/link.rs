@@ -1,0 +1,113 @@
+//! The pairing link, `toolway://pair?url=<address>&code=ABCDEFGH&key=sha256:<64 hex digits>`: what the QR
+//! code holds.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::{BadPairing, KeyPin, PairingCode};
+
+/// How every link starts.
+pub(crate) const START: &str = "toolway://pair?";
+
+/// All that a device needs to pair.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PairingLink {
+    /// The gateway's address, `http://…` or `https://…`.
+    pub url: String,
+    /// The code. Its own key part is not written: the link has the whole key.
+    pub code: PairingCode,
+    /// The gateway's key, where it uses one of its own.
+    pub key: Option<KeyPin>,
+}
+
+impl fmt::Display for PairingLink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{START}url={}&code={}", Encoded(&self.url), self.code.secret())?;
+        match &self.key {
+            Some(key) => write!(f, "&key={key}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl FromStr for PairingLink {
+    type Err = BadPairing;
+    fn from_str(text: &str) -> Result<Self, BadPairing> {
+        let text = text.trim();
+        let start = text.get(..START.len()).ok_or(BadPairing::NotALink)?;
+        if !start.eq_ignore_ascii_case(START) {
+            return Err(BadPairing::NotALink);
+        }
+        let (mut url, mut code, mut key) = (None, None, None);
+        for field in text.get(START.len()..).unwrap_or_default().split('&') {
+            match field.split_once('=') {
+                Some(("url", value)) => url = Some(decoded(value).ok_or(BadPairing::Encoding("url"))?),
+                Some(("code", value)) => {
+                    code = Some(decoded(value).ok_or(BadPairing::Encoding("code"))?.parse()?);
+                }
+                Some(("key", value)) => {
+                    key = Some(decoded(value).ok_or(BadPairing::Encoding("key"))?.parse()?);
+                }
+                _ => {}
+            }
+        }
+        Ok(Self {
+            url: url.filter(|url| !url.is_empty()).ok_or(BadPairing::Missing("url"))?,
+            code: code.ok_or(BadPairing::Missing("code"))?,
+            key,
+        })
+    }
+}
+
+/// What a person gives to pair: the code or the whole link.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PairingInput {
+    /// A code; the address must be told apart from it.
+    Code(PairingCode),
+    /// A link.
+    Link(PairingLink),
+}
+
+impl FromStr for PairingInput {
+    type Err = BadPairing;
+    fn from_str(text: &str) -> Result<Self, BadPairing> {
+        if text.contains("://") { text.parse().map(Self::Link) } else { text.parse().map(Self::Code) }
+    }
+}
+
+/// Writes text percent-encoded, all but letters, digits and `-._~`.
+struct Encoded<'a>(&'a str);
+
+impl fmt::Display for Encoded<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.bytes().try_for_each(|byte| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                fmt::Write::write_char(f, char::from(byte))
+            }
+            _ => write!(f, "%{byte:02X}"),
+        })
+    }
+}
+
+/// Undoes percent-encoding; nothing where it is malformed.
+fn decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        rest = after;
+        if *first == b'%' {
+            bytes.push(hex_byte(after.get(..2)?)?);
+            rest = after.get(2..)?;
+        } else {
+            bytes.push(*first);
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// The byte that two hexadecimal digits stand for.
+pub(crate) fn hex_byte(digits: &[u8]) -> Option<u8> {
+    let [high, low] = digits else { return None };
+    let digit = |byte: &u8| char::from(*byte).to_digit(16);
+    u8::try_from(digit(high)? * 16 + digit(low)?).ok()
+}

@@ -1,0 +1,108 @@
+//! A key's pin: the SHA-256 over a certificate's SubjectPublicKeyInfo in DER. It names a key, not a
+//! certificate, so a certificate made anew for the same key keeps it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::{BadPairing, symbols, write_groups};
+
+/// What stands before the digits.
+const START: &str = "sha256:";
+/// Characters of the part of a pin that a pairing code carries.
+pub(crate) const PREFIX_LEN: usize = 12;
+
+/// The hash that names a gateway's key, written `sha256:<64 hex digits>`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct KeyPin([u8; 32]);
+
+impl KeyPin {
+    /// From the hash.
+    #[must_use]
+    pub fn from_bytes(hash: [u8; 32]) -> Self {
+        Self(hash)
+    }
+
+    /// The hash.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// Its first 60 bits, which a pairing code carries.
+    #[must_use]
+    pub fn prefix(&self) -> KeyPrefix {
+        let high = self.0.iter().take(8).fold(0u64, |sum, byte| (sum << 8) | u64::from(*byte));
+        KeyPrefix(high >> 4)
+    }
+}
+
+impl fmt::Display for KeyPin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(START)?;
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for KeyPin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for KeyPin {
+    type Err = BadPairing;
+    fn from_str(text: &str) -> Result<Self, BadPairing> {
+        let digits = text.trim().strip_prefix(START).ok_or(BadPairing::Key)?.as_bytes();
+        let mut hash = [0; 32];
+        if digits.len() != 2 * hash.len() {
+            return Err(BadPairing::Key);
+        }
+        for (byte, pair) in hash.iter_mut().zip(digits.chunks_exact(2)) {
+            *byte = super::link::hex_byte(pair).ok_or(BadPairing::Key)?;
+        }
+        Ok(Self(hash))
+    }
+}
+
+impl Serialize for KeyPin {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for KeyPin {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// The first 60 bits of a [`KeyPin`], shown as `KKKK-KKKK-KKKK`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct KeyPrefix(u64);
+
+impl KeyPrefix {
+    /// From the lowest 60 bits of a number.
+    pub(crate) fn from_bits(bits: u64) -> Self {
+        Self(bits & (u64::MAX >> 4))
+    }
+
+    /// Whether the key starts so.
+    #[must_use]
+    pub fn matches(self, pin: &KeyPin) -> bool {
+        pin.prefix() == self
+    }
+}
+
+impl fmt::Display for KeyPrefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_groups(f, &symbols(self.0, PREFIX_LEN))
+    }
+}
+
+impl fmt::Debug for KeyPrefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
