@@ -1,0 +1,1 @@
+//! Tools of the computer itself, and command tools defined in a file.
