@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use toolway_types::{Principal, PrincipalId, Role};
+use toolway_types::{Principal, PrincipalId, Role, Slug};
 
 use crate::registry::LeaseId;
 
@@ -14,7 +14,16 @@ pub struct Caller {
     /// The door it came through.
     pub door: Door,
     /// The registration of the caller's own connection, whose tools it may call by their bare names.
-    pub own: Option<LeaseId>,
+    pub own: Option<OwnTools>,
+}
+
+/// The registration of a caller's own connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnTools {
+    /// Its source.
+    pub source: Slug,
+    /// Its lease.
+    pub lease: LeaseId,
 }
 
 /// The door a call came through.

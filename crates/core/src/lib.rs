@@ -1,6 +1,36 @@
-//! The engine.
+//! The engine: what a tool is ([`Tool`]), which tools there are ([`Registry`]) and the one path that every
+//! call takes ([`Engine::call`]).
+//!
+//! Nothing here knows HTTP, SQL or WebSocket. Time is the runtime's monotonic clock (tests can pause it) and
+//! an injected wall clock for labels.
+
+pub mod access;
+pub mod arguments;
+mod call;
 pub mod caller;
+pub mod context;
+pub mod deadline;
+pub mod engine;
+pub mod function;
+pub mod progress;
 pub mod record;
 pub mod registry;
-pub use caller::{Caller, Door};
-pub use record::*;
+pub mod schema;
+pub mod spec;
+pub mod tool;
+
+pub use access::{Access, ByRole};
+pub use arguments::{Arguments, RawArguments};
+pub use caller::{Caller, Door, OwnTools};
+pub use context::{CallContext, CancelReason};
+pub use deadline::RunClock;
+pub use engine::{Call, Engine, EngineSettings, Finished};
+pub use function::function;
+pub use progress::{Progress, ProgressSink};
+pub use record::{
+    ClosedCall, Commit, Durations, EarlierCall, IdempotencyKey, NoRecorder, OpenedCall, Recorder,
+};
+pub use registry::{Keep, Lease, LeaseId, Lookup, Registry, Snapshot, SourceView, ToolList};
+pub use schema::{Schema, SchemaError};
+pub use spec::{BadSpec, SpecCache, SpecFlag, ToolSpec};
+pub use tool::Tool;

@@ -1,0 +1,101 @@
+//! The arguments of a call: the caller's own bytes beside the parsed object.
+
+use serde_json::Value;
+use toolway_types::{JsonObject, RawJson};
+
+/// Arguments as a caller gave them, not yet looked at.
+#[derive(Debug, Clone, Default)]
+pub enum RawArguments {
+    /// None given: `{}`.
+    #[default]
+    None,
+    /// JSON: an object, or a string that holds one (as models give it).
+    Json(RawJson),
+    /// Text that should be a JSON object; empty text is `{}`.
+    Text(String),
+}
+
+impl From<JsonObject> for RawArguments {
+    fn from(object: JsonObject) -> Self {
+        Self::Json(RawJson::from(&Value::Object(object)))
+    }
+}
+
+/// Arguments that are an object. Passing them on keeps the caller's bytes, key order and number forms too.
+#[derive(Debug, Clone)]
+pub struct Arguments {
+    raw: RawJson,
+    value: Value,
+}
+
+impl Arguments {
+    /// Parses what the caller gave (invariant 5: malformed or cut JSON is never taken for `{}`).
+    ///
+    /// # Errors
+    /// What is wrong, in words.
+    pub fn parse(raw: RawArguments) -> Result<Self, String> {
+        let raw = match raw {
+            RawArguments::None => return Ok(Self::empty()),
+            RawArguments::Text(text) => return Self::parse_text(&text),
+            RawArguments::Json(raw) => raw,
+        };
+        match raw.to::<Value>() {
+            Ok(Value::Null) => Ok(Self::empty()),
+            Ok(Value::String(text)) => Self::parse_text(&text),
+            Ok(value) => Self::from_parts(raw, value),
+            Err(error) => Err(format!("the arguments are not usable JSON: {error}")),
+        }
+    }
+
+    fn parse_text(text: &str) -> Result<Self, String> {
+        if text.trim().is_empty() {
+            return Ok(Self::empty());
+        }
+        let raw = RawJson::parse(text.trim())
+            .map_err(|error| format!("the arguments are not well-formed JSON: {error}"))?;
+        let value = raw.to().map_err(|error| format!("the arguments are not usable JSON: {error}"))?;
+        Self::from_parts(raw, value)
+    }
+
+    fn from_parts(raw: RawJson, value: Value) -> Result<Self, String> {
+        let kind = match &value {
+            Value::Object(_) => return Ok(Self { raw, value }),
+            Value::Array(_) => "an array",
+            Value::String(_) => "a string",
+            Value::Number(_) => "a number",
+            Value::Bool(_) => "a boolean",
+            Value::Null => "null",
+        };
+        Err(format!("the arguments are {kind}; they must be a JSON object"))
+    }
+
+    /// `{}`.
+    #[must_use]
+    pub fn empty() -> Self {
+        Self { raw: RawJson::empty_object(), value: Value::Object(JsonObject::new()) }
+    }
+
+    /// The caller's own bytes.
+    #[must_use]
+    pub fn raw(&self) -> &RawJson {
+        &self.raw
+    }
+
+    /// The parsed object.
+    #[must_use]
+    pub fn value(&self) -> &Value {
+        &self.value
+    }
+
+    /// The parsed object, taken out.
+    #[must_use]
+    pub fn into_object(self) -> JsonObject {
+        match self.value {
+            Value::Object(object) => object,
+            _ => JsonObject::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

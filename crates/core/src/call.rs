@@ -1,0 +1,86 @@
+//! The way of a call, step by step. Each step is a module beside this file.
+
+mod arguments;
+mod lookup;
+pub(crate) mod once;
+mod record;
+mod run;
+
+use std::sync::Arc;
+
+use toolway_types::{Code, ToolError};
+use tracing::Instrument as _;
+
+use crate::arguments::Arguments;
+use crate::engine::{Call, Engine, Finished, NoRoom};
+use lookup::Target;
+use record::OpenRecord;
+
+impl Engine {
+    /// Runs a tool. Whatever happens on the way, the call ends in exactly one outcome, which is recorded
+    /// before it is returned (invariant 1): looks the name up, checks the arguments, runs the tool in its own
+    /// task under the one deadline, checks the size of what it gave.
+    ///
+    /// Dropping the returned future cancels the call and records that.
+    pub async fn call(self: &Arc<Self>, call: Call) -> Finished {
+        let span = tracing::info_span!(
+            "call", id = %call.id, name = %call.name, caller = %call.caller.principal.id,
+            tool = tracing::field::Empty
+        );
+        self.call_in_span(call).instrument(span).await
+    }
+
+    async fn call_in_span(self: &Arc<Self>, mut call: Call) -> Finished {
+        let settings = self.settings.load_full();
+        let boarding = match self.flight.board(settings.calls_in_flight) {
+            Ok(boarding) => boarding,
+            Err(no_room) => return self.refuse(call, None, None, no_room.into()).await,
+        };
+        let target = match lookup::target(self, &call) {
+            Ok(target) => target,
+            Err(error) => return self.refuse(call, None, None, error).await,
+        };
+        let arguments = match arguments::check(std::mem::take(&mut call.arguments), target.tool.spec()) {
+            Ok(arguments) => arguments,
+            Err(bad) => return self.refuse(call, Some(&target), bad.parsed.as_ref(), bad.error).await,
+        };
+        let turn = match once::claim(self, &settings, &call, &target, &arguments).await {
+            once::Claim::Free(turn) => turn,
+            once::Claim::Earlier(finished) => return finished,
+            once::Claim::Refused(error) => {
+                return self.refuse(call, Some(&target), Some(&arguments), error).await;
+            }
+        };
+        let open = OpenRecord::open(self, &settings, &call, Some(&target), Some(&arguments), turn);
+        let open = open.committed().await;
+        let finished = run::run(self, &settings, call, target, arguments, open).await;
+        drop(boarding);
+        finished
+    }
+
+    /// Ends a call that never ran.
+    async fn refuse(
+        self: &Arc<Self>,
+        call: Call,
+        target: Option<&Target>,
+        arguments: Option<&Arguments>,
+        error: ToolError,
+    ) -> Finished {
+        let settings = self.settings.load_full();
+        let open = OpenRecord::open(self, &settings, &call, target, arguments, None);
+        open.close(Err(error), None).await
+    }
+}
+
+impl From<NoRoom> for ToolError {
+    fn from(no_room: NoRoom) -> Self {
+        match no_room {
+            NoRoom::Closed => Self::new(Code::ShuttingDown, "The gateway is shutting down"),
+            NoRoom::Full => Self::new(Code::Overloaded, "The gateway has too many calls in flight")
+                .with_hint("Wait for some of them to end; the limit is the setting limits.calls_in_flight"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

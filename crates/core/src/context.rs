@@ -1,0 +1,170 @@
+//! What a running tool is given: who calls, how long it may take, how to report and to notice the end.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use toolway_types::CallId;
+
+use crate::caller::Caller;
+use crate::deadline::RunClock;
+use crate::progress::{Progress, ProgressSink};
+
+/// Why a call was ended from outside the tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum CancelReason {
+    /// The caller cancelled, or went away.
+    Caller = 1,
+    /// The deadline passed.
+    Deadline = 2,
+    /// The tool was silent too long.
+    Silence = 3,
+    /// The gateway shuts down.
+    Shutdown = 4,
+}
+
+impl CancelReason {
+    /// The word that a device is told.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Caller => "cancelled",
+            Self::Deadline => "timeout",
+            Self::Silence => "no_progress",
+            Self::Shutdown => "shutting_down",
+        }
+    }
+}
+
+/// What a running tool is given. Cheap to clone; all clones are the same call's.
+#[derive(Debug, Clone)]
+pub struct CallContext {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    id: CallId,
+    caller: Caller,
+    clock: RunClock,
+    cancel: CancellationToken,
+    reason: AtomicU8,
+    dispatched: AtomicBool,
+    attempts: AtomicU32,
+    queued_us: AtomicU64,
+    progress: Option<ProgressSink>,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CallContext").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+impl CallContext {
+    pub(crate) fn new(id: CallId, caller: Caller, clock: RunClock, progress: Option<ProgressSink>) -> Self {
+        let shared = Shared {
+            id,
+            caller,
+            clock,
+            cancel: CancellationToken::new(),
+            reason: AtomicU8::new(0),
+            dispatched: AtomicBool::new(false),
+            attempts: AtomicU32::new(0),
+            queued_us: AtomicU64::new(0),
+            progress,
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// The call's id.
+    #[must_use]
+    pub fn call_id(&self) -> CallId {
+        self.shared.id
+    }
+
+    /// Who calls.
+    #[must_use]
+    pub fn caller(&self) -> &Caller {
+        &self.shared.caller
+    }
+
+    /// The time that remains.
+    #[must_use]
+    pub fn remaining(&self) -> Duration {
+        self.shared.clock.remaining()
+    }
+
+    /// Resolves when the call is ended from outside; the task is aborted at about the same time.
+    pub async fn cancelled(&self) {
+        self.shared.cancel.cancelled().await;
+    }
+
+    /// Why the call was ended from outside, if it was.
+    #[must_use]
+    pub fn cancel_reason(&self) -> Option<CancelReason> {
+        match self.shared.reason.load(Ordering::Acquire) {
+            1 => Some(CancelReason::Caller),
+            2 => Some(CancelReason::Deadline),
+            3 => Some(CancelReason::Silence),
+            4 => Some(CancelReason::Shutdown),
+            _ => None,
+        }
+    }
+
+    /// Reports how far the tool is. Also a sign of life, and the end of a wait for a person.
+    pub fn progress(&self, progress: Progress) {
+        self.shared.clock.touch();
+        if let Some(sink) = &self.shared.progress {
+            sink(progress);
+        }
+    }
+
+    /// A person is being asked: stops the clock until [`CallContext::progress`] or [`CallContext::resume`].
+    pub fn wait_for_person(&self) {
+        self.shared.clock.stop();
+    }
+
+    /// A sign of life without a report; ends a wait for a person.
+    pub fn resume(&self) {
+        self.shared.clock.touch();
+    }
+
+    /// Says that the request has left for the tool, so that it may have effects from now on.
+    pub fn mark_dispatched(&self) {
+        self.shared.dispatched.store(true, Ordering::Release);
+        self.shared.attempts.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether the request has left for the tool.
+    #[must_use]
+    pub fn is_dispatched(&self) -> bool {
+        self.shared.dispatched.load(Ordering::Acquire)
+    }
+
+    /// How often the request has left for the tool.
+    #[must_use]
+    pub fn attempts(&self) -> u32 {
+        self.shared.attempts.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn clock(&self) -> &RunClock {
+        &self.shared.clock
+    }
+
+    pub(crate) fn cancel(&self, reason: CancelReason) {
+        // The first reason stands.
+        let _ = self.shared.reason.compare_exchange(0, reason as u8, Ordering::AcqRel, Ordering::Acquire);
+        self.shared.cancel.cancel();
+    }
+
+    pub(crate) fn note_queued(&self, queued: Duration) {
+        let micros = u64::try_from(queued.as_micros()).unwrap_or(u64::MAX);
+        self.shared.queued_us.store(micros, Ordering::Relaxed);
+    }
+
+    pub(crate) fn queued(&self) -> Duration {
+        Duration::from_micros(self.shared.queued_us.load(Ordering::Relaxed))
+    }
+}

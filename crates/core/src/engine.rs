@@ -1,0 +1,250 @@
+//! The engine: holds what every call needs. The way of a call is in `call.rs`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+use toolway_types::{CallId, Clock, Outcome, ToolId};
+
+use crate::access::Access;
+use crate::arguments::RawArguments;
+use crate::call::once::Once;
+use crate::caller::Caller;
+use crate::progress::ProgressSink;
+use crate::record::{Durations, Recorder};
+use crate::registry::Registry;
+
+/// One request to run a tool.
+pub struct Call {
+    /// The call's id.
+    pub id: CallId,
+    /// The tool's name as the caller gave it.
+    pub name: Arc<str>,
+    /// The arguments.
+    pub arguments: RawArguments,
+    /// Who calls.
+    pub caller: Caller,
+    /// How long the caller waits.
+    pub timeout: Option<Duration>,
+    /// Makes the same call again safe.
+    pub idempotency_key: Option<Arc<str>>,
+    /// Where reports go.
+    pub progress: Option<ProgressSink>,
+    /// Cancelling it ends the call. Dropping the future of [`Engine::call`] does the same.
+    pub cancel: Option<CancellationToken>,
+}
+
+impl Call {
+    /// A call with nothing but what every call has.
+    #[must_use]
+    pub fn new(name: impl Into<Arc<str>>, arguments: RawArguments, caller: Caller) -> Self {
+        Self {
+            id: CallId::new(),
+            name: name.into(),
+            arguments,
+            caller,
+            timeout: None,
+            idempotency_key: None,
+            progress: None,
+            cancel: None,
+        }
+    }
+}
+
+impl std::fmt::Debug for Call {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Call").field("id", &self.id).field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// A call that has ended.
+#[derive(Debug, Clone)]
+pub struct Finished {
+    /// The id of the call whose outcome this is: an earlier one's, where an idempotency key was used again.
+    pub id: CallId,
+    /// The tool, where the name led to one.
+    pub tool: Option<ToolId>,
+    /// How it ended.
+    pub outcome: Arc<Outcome>,
+    /// How long its parts took.
+    pub durations: Durations,
+}
+
+/// What the owner can set about calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EngineSettings {
+    /// A run's limit where neither the owner nor the spec says one.
+    pub default_timeout: Duration,
+    /// What no run may exceed.
+    pub timeout_cap: Duration,
+    /// The owner's own limits, by `source/tool`.
+    pub tool_timeouts: BTreeMap<String, Duration>,
+    /// How long persons may take to answer, in all, within one call.
+    pub person_timeout: Duration,
+    /// How long an idempotency key holds.
+    pub key_lifetime: Duration,
+    /// Most idempotency keys remembered at a time.
+    pub keys: usize,
+    /// Most calls in flight.
+    pub calls_in_flight: usize,
+    /// Largest output, in bytes.
+    pub output_bytes: usize,
+    /// Argument names whose values are never recorded, in lower case.
+    pub redact: Vec<String>,
+}
+
+impl Default for EngineSettings {
+    fn default() -> Self {
+        let redact = ["password", "token", "secret", "api_key", "authorization"];
+        Self {
+            default_timeout: Duration::from_secs(30),
+            timeout_cap: Duration::from_secs(3600),
+            tool_timeouts: BTreeMap::new(),
+            person_timeout: Duration::from_secs(120),
+            key_lifetime: Duration::from_secs(600),
+            keys: 10_000,
+            calls_in_flight: 10_000,
+            output_bytes: 16 << 20,
+            redact: redact.map(str::to_owned).to_vec(),
+        }
+    }
+}
+
+/// Runs calls: see [`Engine::call`].
+pub struct Engine {
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) recorder: Arc<dyn Recorder>,
+    pub(crate) access: Arc<dyn Access>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) settings: ArcSwap<EngineSettings>,
+    pub(crate) once: Once,
+    pub(crate) flight: Flight,
+    /// Cancelled when calls still running are to end.
+    pub(crate) stopping: CancellationToken,
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").field("in_flight", &self.in_flight()).finish_non_exhaustive()
+    }
+}
+
+/// How many calls are under way, and whether new ones are taken.
+#[derive(Debug, Default)]
+pub(crate) struct Flight {
+    count: AtomicUsize,
+    closed: std::sync::atomic::AtomicBool,
+    landed: Notify,
+    /// Runs that were told to stop and had not yet stopped.
+    pub(crate) abandoned: AtomicU64,
+}
+
+/// Counts one call for as long as it lives.
+pub(crate) struct Boarding<'a>(&'a Flight);
+
+/// Why a call was not taken.
+pub(crate) enum NoRoom {
+    Closed,
+    Full,
+}
+
+impl Flight {
+    pub(crate) fn board(&self, limit: usize) -> Result<Boarding<'_>, NoRoom> {
+        let boarding = {
+            let count = self.count.fetch_add(1, Ordering::AcqRel);
+            let boarding = Boarding(self);
+            if count >= limit {
+                return Err(NoRoom::Full);
+            }
+            boarding
+        };
+        if self.closed.load(Ordering::Acquire) { Err(NoRoom::Closed) } else { Ok(boarding) }
+    }
+}
+
+impl Drop for Boarding<'_> {
+    fn drop(&mut self) {
+        if self.0.count.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.0.landed.notify_waiters();
+        }
+    }
+}
+
+impl Engine {
+    /// An engine over a registry.
+    #[must_use]
+    pub fn new(
+        registry: Arc<Registry>,
+        recorder: Arc<dyn Recorder>,
+        access: Arc<dyn Access>,
+        clock: Arc<dyn Clock>,
+        settings: EngineSettings,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            registry,
+            recorder,
+            access,
+            clock,
+            settings: ArcSwap::from_pointee(settings),
+            once: Once::default(),
+            flight: Flight::default(),
+            stopping: CancellationToken::new(),
+        })
+    }
+
+    /// Which tools there are.
+    #[must_use]
+    pub fn registry(&self) -> &Arc<Registry> {
+        &self.registry
+    }
+
+    /// Who may use which.
+    #[must_use]
+    pub fn access(&self) -> &Arc<dyn Access> {
+        &self.access
+    }
+
+    /// Takes new settings; calls under way keep what they started with.
+    pub fn configure(&self, settings: EngineSettings) {
+        self.settings.store(Arc::new(settings));
+    }
+
+    /// How many calls are under way.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        self.flight.count.load(Ordering::Acquire)
+    }
+
+    /// How many runs have been told to stop and are still running: blocking code past its deadline.
+    #[must_use]
+    pub fn abandoned(&self) -> u64 {
+        self.flight.abandoned.load(Ordering::Acquire)
+    }
+
+    /// Takes no new calls, gives those under way `grace` to end, then ends them as `shutting_down`. Returns
+    /// when every call has its outcome.
+    pub async fn shut_down(&self, grace: Duration) {
+        self.flight.closed.store(true, Ordering::Release);
+        if tokio::time::timeout(grace, self.drained()).await.is_err() {
+            self.stopping.cancel();
+            self.drained().await;
+        }
+    }
+
+    async fn drained(&self) {
+        loop {
+            let landed = self.flight.landed.notified();
+            if self.in_flight() == 0 {
+                return;
+            }
+            landed.await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
