@@ -1,0 +1,44 @@
+# Everything here first makes the machine ready (scripts/bootstrap.sh), so a fresh checkout needs no other step.
+#
+#   make run         build the gateway and start it on 127.0.0.1:7717 (ARGS="..." goes to `toolway serve`)
+#   make test        format, lint, every test in Rust and Python; closes with the counts
+#   make test-fast   the same without the end-to-end and Python parts
+#   make bench       the tables of figures
+#   make fuzz        coverage-guided fuzzing (FUZZ_SECONDS for each target, 60 unless said)
+#   make fmt         format the code
+
+SHELL := /bin/sh
+TARGET_DIR := $(if $(CARGO_TARGET_DIR),$(CARGO_TARGET_DIR),target)
+# Where rustup puts its commands; a shell that has not been restarted since does not know it yet.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+
+ARGS ?=
+
+.PHONY: help run test test-fast bench fuzz fmt
+
+help:
+	@sed -n 's/^#   \(make .*\)/  \1/p' Makefile
+
+run:
+	@scripts/bootstrap.sh run
+	cargo build --release --package toolway
+	@exec $(TARGET_DIR)/release/toolway serve $(ARGS)
+
+test:
+	@scripts/bootstrap.sh test
+	@scripts/test.sh all
+
+test-fast:
+	@scripts/bootstrap.sh check
+	@scripts/test.sh fast
+
+bench:
+	@scripts/bootstrap.sh run
+	@scripts/bench.sh $(ARGS)
+
+fuzz:
+	@scripts/bootstrap.sh run
+	@scripts/fuzz.sh $(ARGS)
+
+fmt:
+	cargo fmt --all

@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Prints the tables of figures: remote calls beside a bare relay in the same run, and the engine alone.
+# Arguments go to toolway-load instead of --table.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+target_dir=${CARGO_TARGET_DIR:-target}
+if [ $# -eq 0 ]; then set -- --table; fi
+
+cargo build --release --package toolway --package toolway-load
+TOOLWAY_BIN=${TOOLWAY_BIN:-$target_dir/release/toolway} "$target_dir/release/toolway-load" "$@"
+cargo bench --package toolway-core

@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# Makes this machine ready to build and test Toolway, and says what it does before it does it.
+#
+#   scripts/bootstrap.sh run     Rust and a C compiler: enough for `make run`
+#   scripts/bootstrap.sh check   also clippy and rustfmt
+#   scripts/bootstrap.sh test    also the Python environment of the independent clients
+#
+# Run it as often as you like: what is there already is left alone. On Debian and Ubuntu it installs missing
+# system packages where it may (as root, or with a sudo that asks nothing); elsewhere it names them and stops.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+apt_patience_s=600
+
+say() { printf 'bootstrap: %s\n' "$*" >&2; }
+fail() {
+    say "$1"
+    shift
+    for hint in "$@"; do printf '    hint: %s\n' "$hint" >&2; done
+    exit 1
+}
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# Sets `as_root` to what makes a command run as root; fails where nothing does without asking.
+as_root=()
+can_be_root() {
+    [ "$(id -u)" -eq 0 ] && return 0
+    have sudo && sudo -n true 2>/dev/null || return 1
+    as_root=(sudo -n)
+}
+
+# Installs Debian packages: install_packages WHY PACKAGE...
+lists_are_fresh=
+install_packages() {
+    local why=$1
+    shift
+    if ! have apt-get; then
+        fail "$why" "install it with this system's package manager (on Debian it is: $*)"
+    elif ! can_be_root; then
+        fail "$why" "run: sudo apt-get install $*"
+    fi
+    say "$why: installing $* with apt-get"
+    local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive timeout "$apt_patience_s" apt-get -qq)
+    if [ -z "$lists_are_fresh" ]; then
+        # An update that fails in part can still leave lists good enough to install from.
+        "${apt[@]}" update >&2 || say "apt-get update did not finish; trying with the lists that are here"
+        lists_are_fresh=yes
+    fi
+    "${apt[@]}" install -y --no-install-recommends "$@" >&2 || fail "apt-get could not install $*"
+}
+
+need_c_compiler() {
+    have cc && return 0
+    install_packages "no C compiler (SQLite and the TLS library are built with one)" gcc libc6-dev
+}
+
+# Whether dotted version $1 is at least $2.
+at_least() {
+    [ "$(printf '%s\n%s\n' "$2" "$1" | sort -t. -k1,1n -k2,2n -k3,3n | head -n 1)" = "$2" ]
+}
+
+need_rust() {
+    have cargo || PATH="$PATH:${HOME:-}/.cargo/bin"
+    local wanted found
+    wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+    have cargo && have rustc || fail "no Rust toolchain found" \
+        "install Rust $wanted or newer with rustup (https://rustup.rs), then open a new terminal"
+    found=$(rustc --version | cut -d' ' -f2 | cut -d- -f1)
+    at_least "$found" "$wanted" || fail "Rust $found is too old; Toolway needs $wanted or newer" \
+        "run: rustup update stable (a Rust that came with the system can't be updated this way; see https://rustup.rs)"
+}
+
+# need_component COMPONENT COMMAND: a part of the Rust toolchain.
+need_component() {
+    cargo "$2" --version >/dev/null 2>&1 && return 0
+    have rustup || fail "cargo $2 is missing" "install the $1 that belongs to this Rust (with rustup: rustup component add $1)"
+    say "cargo $2 is missing: adding it with rustup"
+    rustup component add "$1" >&2 || fail "rustup could not add $1"
+}
+
+# Prints a Python that can make virtual environments; fails where there is none.
+find_python() {
+    local candidate
+    for candidate in ${PYTHON:+"$PYTHON"} python3 /usr/bin/python3; do
+        if have "$candidate" && "$candidate" -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
+            printf '%s\n' "$candidate"
+            return 0
+        fi
+    done
+    return 1
+}
+
+# The environment with what tests/python/requirements.txt lists. A stamp with that file's checksum and the
+# interpreter's version tells whether it is current.
+need_python_env() {
+    local venv python requirements=tests/python/requirements.txt stamp
+    venv=${TOOLWAY_PYTHON_VENV:-${CARGO_TARGET_DIR:-target}/python-venv}
+    if ! find_python >/dev/null; then
+        install_packages "no Python 3.10 or newer with its venv module" python3 python3-venv
+    fi
+    python=$(find_python) || fail "still no Python 3.10 or newer with venv and ensurepip" \
+        "set PYTHON to one that has them"
+    stamp="$(cksum <"$requirements") $("$python" -c 'import sys; print(sys.version)' | tr '\n' ' ')"
+    if [ "$(cat "$venv/toolway-stamp" 2>/dev/null)" = "$stamp" ] && "$venv/bin/python" -c '' 2>/dev/null; then
+        return 0
+    fi
+    say "making the Python environment $venv and installing what $requirements lists"
+    "$python" -m venv --clear "$venv"
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$requirements" >&2 ||
+        fail "pip could not install what $requirements lists" "is the package index reachable?"
+    printf '%s' "$stamp" >"$venv/toolway-stamp"
+}
+
+case "${1:-}" in
+run | check | test) wanted_for=$1 ;;
+*)
+    printf 'usage: %s run|check|test\n' "$0" >&2
+    exit 2
+    ;;
+esac
+
+need_c_compiler
+need_rust
+if [ "$wanted_for" != run ]; then
+    need_component clippy clippy
+    need_component rustfmt fmt
+fi
+if [ "$wanted_for" = test ]; then
+    need_python_env
+fi
