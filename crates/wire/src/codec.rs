@@ -1,6 +1,7 @@
 //! Frames to messages and back.
 
 use serde::{Deserialize, Serialize};
+use toolway_types::RawJson;
 use toolway_types::json::nests_deeper_than;
 
 /// How deep a frame's JSON may nest.
@@ -51,15 +52,30 @@ pub(crate) fn tag(text: &str) -> Result<std::borrow::Cow<'_, str>, FrameError> {
     if nests_deeper_than(text, MAX_DEPTH) {
         return Err(FrameError::InvalidJson(format!("it nests deeper than {MAX_DEPTH} levels")));
     }
+    // Said here, because to serde an array of a struct's fields in order is the struct as well.
+    if !is_object(text) {
+        return Err(FrameError::InvalidJson("it does not start with {".into()));
+    }
     match serde_json::from_str::<Tag<'_>>(text) {
         Ok(Tag { kind: Some(kind) }) => Ok(kind),
         Ok(Tag { kind: None }) => Err(FrameError::UnknownType(String::new())),
         Err(tag_error) => match serde_json::from_str::<serde_json::Value>(text) {
-            Ok(serde_json::Value::Object(_)) => Err(FrameError::UnknownType(String::new())),
-            Ok(_) => Err(FrameError::InvalidJson("it is JSON, but not an object".into())),
+            Ok(_) => Err(FrameError::UnknownType(String::new())),
             Err(_) => Err(FrameError::InvalidJson(tag_error.to_string())),
         },
     }
+}
+
+/// Whether JSON text is an object, if it is JSON at all.
+pub(crate) fn is_object(text: &str) -> bool {
+    text.trim_start_matches([' ', '\t', '\r', '\n']).starts_with('{')
+}
+
+/// Reads a field that may be left out and in which null is a value like any other.
+pub(crate) fn present<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<RawJson>, D::Error> {
+    RawJson::deserialize(deserializer).map(Some)
 }
 
 /// Reads the fields of a frame whose tag is known.
@@ -129,3 +145,6 @@ macro_rules! messages {
     };
 }
 pub(crate) use messages;
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use toolway_types::{ContentPart, RawJson, SpecDocument};
 
-use crate::codec::messages;
+use crate::codec::{is_object, messages};
 
 messages! {
     /// A message from a device or chat client.
@@ -60,7 +60,7 @@ fields! {
         /// The device's name for people.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         device_name: Option<String>,
-        /// See [`crate::capability`].
+        /// What it can do: `resume`, `progress`, `cancel`. Others are ignored.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         capabilities: Vec<String>,
         /// An id that stays the same over restarts of the device. Since 2.
@@ -100,10 +100,10 @@ fields! {
         debug: Option<bool>,
     }
 
-    /// `register_tools`. Each tool is kept as JSON text, so that one bad spec does not spoil the others:
-    /// read them with [`RegisterTools::specs`].
+    /// `register_tools`. One bad spec does not spoil the others.
     RegisterTools {
         /// The tools' specs.
+        // Kept as JSON text and read one by one: see `RegisterTools::specs`.
         #[serde(default)]
         #[cfg_attr(feature = "schema", schemars(with = "Vec<SpecDocument>"))]
         tools: Vec<RawJson>,
@@ -155,7 +155,7 @@ fields! {
         /// One of the four kinds; only for reading, the code decides. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error_type: Option<String>,
-        /// One of those that a device may say ([`toolway_types::Code::FROM_DEVICES`]). Since 2.
+        /// One of the codes that a device may say; any other becomes `tool_failed`. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         code: Option<String>,
         /// What to do about it. Since 2.
@@ -240,7 +240,13 @@ fields! {
 impl RegisterTools {
     /// Each tool's spec, or why it can't be read.
     pub fn specs(&self) -> impl Iterator<Item = Result<SpecDocument, serde_json::Error>> {
-        self.tools.iter().map(RawJson::to)
+        self.tools.iter().map(|tool| {
+            if is_object(tool.get()) {
+                tool.to()
+            } else {
+                Err(serde::de::Error::custom("a tool's spec is a JSON object"))
+            }
+        })
     }
 }
 
@@ -297,3 +303,6 @@ words! {
         Always,
     }
 }
+
+#[cfg(test)]
+mod tests;

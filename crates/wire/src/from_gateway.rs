@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use toolway_types::SpecDocument;
 use toolway_types::{CallId, ContentPart, Envelope, Outcome, RawJson};
 
-use crate::codec::{messages, write};
+use crate::codec::{messages, present, write};
 use crate::limits::Limits;
 
 messages! {
@@ -88,7 +88,7 @@ fields! {
     Connected {
         /// The version agreed.
         v: u32,
-        /// [`crate::CONNECTED_MESSAGE`].
+        /// Always `Connection established`.
         message: String,
         /// The slug of this connection's source. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -291,7 +291,7 @@ fields! {
     ErrorMessage {
         /// In words.
         message: String,
-        /// See [`crate::error_code`].
+        /// The reason, for programs; listed under `x-error-codes`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         code: Option<String>,
     }
@@ -312,8 +312,8 @@ pub enum ResultStatus {
     Unknown,
 }
 
-/// `call_result`: the answer to `call_tool`. [`CallResult::write`] makes the frame from an outcome; this
-/// form is for whoever reads it.
+/// `call_result`: the answer to `call_tool`.
+// For whoever reads it; `CallResult::write` makes the frame from an outcome.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallResult {
@@ -326,18 +326,18 @@ pub struct CallResult {
     /// `success` or `error`.
     pub status: String,
     /// What the tool gave.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub result: Option<RawJson>,
     /// Parts other than text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub content: Vec<ContentPart>,
-    /// One of the four kinds.
+    /// `timeout`, `permission_denied`, `execution_error` or `validation_error`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_type: Option<String>,
     /// What went wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// The fine reason.
+    /// The fine reason; listed under `x-codes`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
     /// What to do about it.
@@ -371,3 +371,6 @@ impl CallResult {
         write(&Frame { kind: "call_result", id, call_id, duration_ms, envelope: Envelope(outcome) })
     }
 }
+
+#[cfg(test)]
+mod tests;

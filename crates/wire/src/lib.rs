@@ -9,6 +9,8 @@ pub mod from_client;
 pub mod from_gateway;
 pub mod limits;
 pub mod pairing;
+#[cfg(feature = "schema")]
+pub mod schema;
 
 pub use codec::{FrameError, MAX_DEPTH};
 pub use from_client::ClientMessage;
@@ -67,4 +69,23 @@ pub mod error_code {
     pub const LIMIT_EXCEEDED: &str = "LIMIT_EXCEEDED";
     /// No model is configured, so nothing can answer a `message` (since 2).
     pub const NO_MODEL: &str = "NO_MODEL";
+
+    /// Every code.
+    pub const ALL: &[&str] = &[
+        SESSION_OWNER_MISMATCH,
+        SESSION_BIND_FAILED,
+        AGENT_INIT_FAILED,
+        INVALID_JSON,
+        EMPTY_CONTENT,
+        UNKNOWN_MESSAGE_TYPE,
+        NO_USER_MESSAGE,
+        SESSION_BUSY,
+        AUTH_ERROR,
+        PROVIDER_ERROR,
+        AGENT_ERROR,
+        INVALID_MESSAGE,
+        FORBIDDEN,
+        LIMIT_EXCEEDED,
+        NO_MODEL,
+    ];
 }

@@ -1,0 +1,123 @@
+use super::*;
+use crate::{ClientMessage, GatewayMessage, error_code};
+
+#[track_caller]
+fn refused(text: &str, code: &str) -> FrameError {
+    let error = ClientMessage::decode(text).unwrap_err();
+    assert_eq!(error.code(), code, "{text}: {error}");
+    error
+}
+
+#[test]
+fn what_is_no_json_object_is_invalid_json() {
+    for text in [
+        "",
+        " ",
+        "{",
+        "}",
+        "null",
+        "true",
+        "7",
+        r#""connect""#,
+        "[]",
+        r#"[{"type":"connect"}]"#,
+        // The fields in order, which serde would take for the struct.
+        r#"["connect"]"#,
+        r#"["cancel_call"]"#,
+        r#"{"type":"connect"}x"#,
+        r#"{"type":"connect",}"#,
+        r#"{type:"connect"}"#,
+        r#"{"type":"connect"}{"type":"connect"}"#,
+        "{\"type\":\"conn\nect\"}",
+        "\u{FEFF}{\"type\":\"connect\"}",
+        r#"{"type":"\ud800"}"#,
+        "NaN",
+    ] {
+        refused(text, error_code::INVALID_JSON);
+    }
+}
+
+#[test]
+fn objects_of_no_known_type_are_told_so() {
+    for (text, name) in [
+        ("{}", ""),
+        (r#"{"type":null}"#, ""),
+        (r#"{"type":7}"#, ""),
+        (r#"{"type":{"type":"connect"}}"#, ""),
+        (r#"{"type":"connect","type":"abort"}"#, ""),
+        (r#"{"type":""}"#, ""),
+        (r#"{"type":"Connect"}"#, "Connect"),
+        (r#"{"type":"shout","id":"1"}"#, "shout"),
+        // Of the other direction.
+        (r#"{"type":"connected","v":1,"message":""}"#, "connected"),
+    ] {
+        let error = refused(text, error_code::UNKNOWN_MESSAGE_TYPE);
+        assert!(matches!(&error, FrameError::UnknownType(it) if it == name), "{text}: {error:?}");
+    }
+}
+
+#[test]
+fn the_type_may_stand_anywhere_and_be_escaped() {
+    let text = r#"{"name":"a","id":"1","t\u0079pe":"call\u005ftool"}"#;
+    assert_eq!(ClientMessage::decode(text).unwrap().kind(), "call_tool");
+}
+
+#[test]
+fn a_field_of_the_wrong_form_is_told_with_the_id() {
+    for (text, kind, id) in [
+        (r#"{"type":"tool_result","id":"c1","output":{"a":1}}"#, "tool_result", Some("c1")),
+        (r#"{"type":"tool_result","output":"x"}"#, "tool_result", None),
+        (r#"{"type":"call_tool","id":"1"}"#, "call_tool", Some("1")),
+        (r#"{"type":"call_tool","id":"1","name":"a","timeout_ms":-1}"#, "call_tool", Some("1")),
+        (r#"{"type":"cancel_call","id":7}"#, "cancel_call", None),
+        (r#"{"type":"register_tools","tools":{}}"#, "register_tools", None),
+        (r#"{"type":"tool_progress","id":"c1","progress":1e999}"#, "tool_progress", Some("c1")),
+        (r#"{"type":"permission_answer","id":"q1","decision":"maybe"}"#, "permission_answer", Some("q1")),
+    ] {
+        let error = refused(text, error_code::INVALID_MESSAGE);
+        let FrameError::BadField { kind: told, id: carried, .. } = error else { panic!("{error:?}") };
+        assert_eq!((told.as_str(), carried.as_deref()), (kind, id), "{text}");
+    }
+}
+
+#[test]
+fn unknown_fields_are_ignored() {
+    let plain = ClientMessage::decode(r#"{"type":"call_tool","id":"1","name":"a"}"#).unwrap();
+    let text = r#"{"type":"call_tool","x":[1,{"id":"2"}],"id":"1","name":"a","y":null}"#;
+    assert_eq!(ClientMessage::decode(text).unwrap(), plain);
+    let shown = r#"{"type":"chunk","content":"a","later":{}}"#;
+    assert_eq!(GatewayMessage::decode(shown).unwrap().kind(), "chunk");
+}
+
+/// A `call_tool` frame that nests `depth` levels, itself counted.
+fn nested(depth: usize) -> String {
+    let (open, close) = ("[".repeat(depth - 2), "]".repeat(depth - 2));
+    format!(r#"{{"type":"call_tool","id":"1","name":"a","args":{{"x":{open}{close}}}}}"#)
+}
+
+#[test]
+fn frames_may_nest_as_deep_as_the_limit_and_no_deeper() {
+    let ClientMessage::CallTool(call) = ClientMessage::decode(&nested(MAX_DEPTH)).unwrap() else { panic!() };
+    // What was let in can also be understood.
+    assert!(call.args.unwrap().to::<serde_json::Value>().is_ok());
+    let error = refused(&nested(MAX_DEPTH + 1), error_code::INVALID_JSON);
+    assert_eq!(error.to_string(), "the frame is not a JSON object: it nests deeper than 128 levels");
+    // Far too deep costs no stack either.
+    refused(&nested(1_000_000), error_code::INVALID_JSON);
+}
+
+#[test]
+fn depth_is_of_brackets_not_of_text() {
+    let text = format!(r#"{{"type":"message","content":"{}\"{}"}}"#, "[".repeat(200), "{".repeat(200));
+    assert_eq!(ClientMessage::decode(&text).unwrap().kind(), "message");
+}
+
+#[test]
+fn types_are_listed_once_each() {
+    for types in [ClientMessage::TYPES, GatewayMessage::TYPES] {
+        let mut sorted = types.to_vec();
+        sorted.sort_unstable();
+        sorted.dedup();
+        assert_eq!(sorted.len(), types.len());
+    }
+}

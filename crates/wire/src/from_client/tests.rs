@@ -1,0 +1,102 @@
+use super::*;
+
+fn raw(text: &str) -> RawJson {
+    RawJson::parse(text).unwrap()
+}
+
+#[track_caller]
+fn reads(text: &str, expected: impl Into<ClientMessage>) {
+    assert_eq!(ClientMessage::decode(text).unwrap(), expected.into());
+}
+
+#[test]
+fn version_1_registers_tools() {
+    let text = r#"{
+        "type": "register_tools",
+        "tools": [
+            {"name": "device_info", "description": "Get device information",
+             "parameters": {"type": "object", "properties": {}, "required": []}},
+            {"name": "camera", "description": "Take a photo",
+             "parameters": {"type": "object", "properties":
+                {"quality": {"type": "string", "enum": ["low", "medium", "high"]}}}}
+        ]
+    }"#;
+    let ClientMessage::RegisterTools(message) = ClientMessage::decode(text).unwrap() else { panic!() };
+    assert_eq!(message.mode, None);
+    let specs: Vec<_> = message.specs().map(Result::unwrap).collect();
+    assert_eq!(
+        specs[0],
+        SpecDocument {
+            description: Some("Get device information".into()),
+            parameters: Some(raw(r#"{"type": "object", "properties": {}, "required": []}"#)),
+            ..SpecDocument::named("device_info")
+        }
+    );
+    assert_eq!(specs[1].name, "camera");
+}
+
+#[test]
+fn version_1_answers_calls() {
+    let id = "550e8400-e29b-41d4-a716-446655440000";
+    reads(
+        r#"{"type":"tool_result","id":"550e8400-e29b-41d4-a716-446655440000",
+            "output":"{\"model\":\"Pixel 8\",\"manufacturer\":\"Google\",\"android_version\":\"14\"}","success":true}"#,
+        ToolResult {
+            id: id.into(),
+            output: r#"{"model":"Pixel 8","manufacturer":"Google","android_version":"14"}"#.into(),
+            success: Some(true),
+            ..ToolResult::default()
+        },
+    );
+    reads(
+        r#"{"type":"tool_error","id":"550e8400-e29b-41d4-a716-446655440000",
+            "error":"Camera permission denied","success":false}"#,
+        ToolFailure {
+            id: id.into(),
+            error: "Camera permission denied".into(),
+            success: Some(false),
+            ..ToolFailure::default()
+        },
+    );
+}
+
+#[test]
+fn fields_left_out_and_null_mean_the_same() {
+    let absent = ClientMessage::decode(r#"{"type":"connect"}"#).unwrap();
+    reads(
+        r#"{"type":"connect","v":null,"session_id":null,"device_name":null,"resume_token":null}"#,
+        Connect { ..Connect::default() },
+    );
+    assert_eq!(absent, Connect::default().into());
+    let text = r#"{"type":"call_tool","id":"1","name":"a","args":null}"#;
+    reads(text, CallTool { id: "1".into(), name: "a".into(), ..CallTool::default() });
+    // A result that says nothing is an empty text.
+    reads(r#"{"type":"tool_result","id":"c1"}"#, ToolResult { id: "c1".into(), ..ToolResult::default() });
+}
+
+#[test]
+fn one_bad_spec_does_not_spoil_the_others() {
+    let text =
+        r#"{"type":"register_tools","tools":[7,{"name":"a"},["c"],{"description":"no name"},{"name":"b"}]}"#;
+    let ClientMessage::RegisterTools(message) = ClientMessage::decode(text).unwrap() else { panic!() };
+    let names: Vec<_> = message.specs().map(|spec| spec.ok().map(|it| it.name)).collect();
+    assert_eq!(names, [None, Some("a".into()), None, None, Some("b".into())]);
+}
+
+/// Key order, number forms, spaces and escapes of what others wrote are theirs.
+#[test]
+fn what_others_wrote_is_kept_byte_for_byte() {
+    let theirs = r#"{ "b":1.0,"a":1e3 , "n":12345678901234567890123,"s":"\u00e9\/","a":2 }"#;
+    for frame in [
+        format!(r#"{{"type":"call_tool","id":"1","name":"a","args":{theirs}}}"#),
+        format!(r#"{{"type":"register_tools","tools":[{theirs}]}}"#),
+        format!(r#"{{"type":"tool_result","id":"1","output":"","structured":{theirs}}}"#),
+        format!(r#"{{"type":"tool_error","id":"1","error":"","authorize_intent":{theirs}}}"#),
+    ] {
+        assert_eq!(ClientMessage::decode(&frame).unwrap().encode(), frame);
+    }
+    let spec =
+        format!(r#"{{"name":"a","parameters":{theirs},"output_schema":{theirs},"annotations":{theirs}}}"#);
+    let read: SpecDocument = serde_json::from_str(&spec).unwrap();
+    assert_eq!(serde_json::to_string(&read).unwrap(), spec);
+}

@@ -1,0 +1,97 @@
+use toolway_types::{Code, ToolError, ToolOutput};
+
+use super::*;
+use crate::CONNECTED_MESSAGE;
+
+#[track_caller]
+fn writes(message: impl Into<GatewayMessage>, expected: &str) {
+    assert_eq!(message.into().encode(), expected);
+}
+
+/// Version 1 clients read null as the text "null", so what they do not know is left out.
+#[test]
+fn version_1_gets_no_field_that_it_does_not_know() {
+    writes(
+        Connected { v: 1, message: CONNECTED_MESSAGE.into(), ..Connected::default() },
+        r#"{"type":"connected","v":1,"message":"Connection established"}"#,
+    );
+    writes(
+        SessionStart { v: 1, session_id: "s1".into(), ..SessionStart::default() },
+        r#"{"type":"session_start","v":1,"session_id":"s1","resumed":false,"message_count":0}"#,
+    );
+    writes(
+        ToolCallRequest {
+            id: "550e8400-e29b-41d4-a716-446655440000".into(),
+            name: "device_info".into(),
+            args: RawJson::empty_object(),
+            ..ToolCallRequest::default()
+        },
+        r#"{"type":"tool_call_request","id":"550e8400-e29b-41d4-a716-446655440000","name":"device_info","args":{}}"#,
+    );
+    writes(
+        ResultAcknowledged { id: "550e8400-e29b-41d4-a716-446655440000".into(), status: None },
+        r#"{"type":"result_acknowledged","id":"550e8400-e29b-41d4-a716-446655440000"}"#,
+    );
+    writes(
+        ToolsRegistered { count: 2, registered: 2, rejected: Vec::new() },
+        r#"{"type":"tools_registered","count":2,"registered":2}"#,
+    );
+    writes(ErrorMessage { message: "no".into(), code: None }, r#"{"type":"error","message":"no"}"#);
+    writes(
+        Done { full_response: "Hello.".into(), ..Done::default() },
+        r#"{"type":"done","full_response":"Hello."}"#,
+    );
+}
+
+/// `usage` is the one place where null is written, and only version 2 sees it.
+#[test]
+fn numbers_of_usage_that_are_not_known_are_null() {
+    let usage = Some(Usage { input: Some(1), ..Usage::default() });
+    writes(
+        Done { full_response: String::new(), usage, cost: None },
+        r#"{"type":"done","full_response":"","usage":{"input":1,"output":null,"cached":null,"reasoning":null}}"#,
+    );
+}
+
+#[track_caller]
+fn result_frame(outcome: &Outcome, expected: &str) {
+    let id: CallId = "01890a5d-ac96-774b-bcce-b302099a8057".parse().unwrap();
+    let frame = CallResult::write("1", id, 1.5, outcome);
+    assert_eq!(
+        frame,
+        format!(
+            r#"{{"type":"call_result","id":"1","call_id":"01890a5d-ac96-774b-bcce-b302099a8057","duration_ms":1.5,{expected}}}"#
+        )
+    );
+    // Whoever reads it finds the same fields.
+    let GatewayMessage::CallResult(read) = GatewayMessage::decode(&frame).unwrap() else { panic!() };
+    assert_eq!(GatewayMessage::from(read).encode(), frame);
+}
+
+#[test]
+fn call_results_carry_the_envelope() {
+    let theirs = RawJson::parse(r#"{ "b":1.0,"a":1e3 }"#).unwrap();
+    result_frame(
+        &Outcome::Success(ToolOutput::structured(theirs)),
+        r#""status":"success","result":{ "b":1.0,"a":1e3 }"#,
+    );
+    // Text stays text, even where it holds JSON.
+    result_frame(
+        &Outcome::Success(ToolOutput::text(r#"{"model":"Pixel 8"}"#)),
+        r#""status":"success","result":"{\"model\":\"Pixel 8\"}""#,
+    );
+    let error = ToolError::new(Code::Timeout, "the deadline passed").dispatched(true);
+    result_frame(
+        &Outcome::Error(error),
+        r#""status":"error","error_type":"timeout","message":"the deadline passed","code":"timeout","dispatched":true,"retryable":true"#,
+    );
+}
+
+/// A structured null is a result like any other, not a missing one.
+#[test]
+fn a_structured_null_is_written() {
+    result_frame(
+        &Outcome::Success(ToolOutput::structured(RawJson::null())),
+        r#""status":"success","result":null"#,
+    );
+}

@@ -1,0 +1,192 @@
+//! JSON Schemas (draft 2020-12) of everything that goes over the wire, as they are published in
+//! `docs/schemas`. A test compares the published files with what is made here.
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+use toolway_types::spec::SPEC_VERSION;
+use toolway_types::{Code, SpecDocument};
+
+use crate::pairing::{PairRequest, PairResponse};
+use crate::{ClientMessage, GatewayMessage, VERSION};
+
+/// One published file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Document {
+    /// The file's name in `docs/schemas`.
+    pub file_name: &'static str,
+    /// The schema.
+    pub schema: Value,
+}
+
+/// Whose form a schema tells: what a reader accepts, or what a writer promises.
+#[derive(Clone, Copy, PartialEq)]
+enum Side {
+    /// What the gateway reads. A field that may be left out may also be null.
+    Accepted,
+    /// What the gateway writes. A field that may be left out is never null.
+    Promised,
+}
+
+/// Every published schema.
+#[must_use]
+pub fn documents() -> Vec<Document> {
+    vec![
+        Document {
+            file_name: "client.json",
+            schema: document::<ClientMessage>(
+                "client",
+                "Messages from devices and chat clients",
+                Side::Accepted,
+            ),
+        },
+        Document {
+            file_name: "gateway.json",
+            schema: with_codes(document::<GatewayMessage>(
+                "gateway",
+                "Messages from the gateway",
+                Side::Promised,
+            )),
+        },
+        Document {
+            file_name: "spec.json",
+            schema: document::<SpecDocument>("spec", "What a source says of one tool", Side::Accepted),
+        },
+        Document { file_name: "pairing.json", schema: pairing() },
+    ]
+}
+
+fn document<T: JsonSchema>(name: &str, title: &str, side: Side) -> Value {
+    let settings = match side {
+        Side::Accepted => SchemaSettings::draft2020_12().for_deserialize(),
+        Side::Promised => SchemaSettings::draft2020_12().for_serialize(),
+    };
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    tidy(&mut schema, side);
+    if let Value::Object(fields) = &mut schema {
+        fields.extend(head(name, title));
+    }
+    schema
+}
+
+/// What stands at the head of each file.
+fn head(name: &str, title: &str) -> Map<String, Value> {
+    let mut head = Map::new();
+    head.insert("$id".into(), format!("urn:toolway:schema:{name}").into());
+    head.insert("title".into(), title.into());
+    head.insert("x-protocol-version".into(), VERSION.into());
+    head.insert("x-spec-version".into(), SPEC_VERSION.into());
+    head
+}
+
+/// `POST /pair`: the body, which may be left out, and the answer.
+fn pairing() -> Value {
+    let mut request = document::<PairRequest>("pairing", "", Side::Accepted);
+    let mut response = document::<PairResponse>("pairing", "", Side::Promised);
+    for part in [&mut request, &mut response] {
+        if let Value::Object(fields) = part {
+            fields.retain(|key, _| {
+                !matches!(key.as_str(), "$schema" | "$id" | "title") && !key.starts_with("x-")
+            });
+        }
+    }
+    let mut schema = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "description": "POST /pair: the body (PairRequest) and the answer (PairResponse)",
+        "$defs": { "PairRequest": request, "PairResponse": response },
+        "anyOf": [{ "$ref": "#/$defs/PairRequest" }, { "$ref": "#/$defs/PairResponse" }],
+    });
+    if let Value::Object(fields) = &mut schema {
+        fields.extend(head("pairing", "Pairing"));
+    }
+    schema
+}
+
+/// Lists the codes of failed calls and of `error` messages. Not as an `enum`: codes are added in time, and a
+/// reader must live with one that it does not know.
+fn with_codes(mut schema: Value) -> Value {
+    let codes: Map<String, Value> = Code::ALL
+        .iter()
+        .map(|code| {
+            (
+                code.as_str().to_owned(),
+                json!({ "error_type": code.kind().as_str(), "from_devices": Code::FROM_DEVICES.contains(code) }),
+            )
+        })
+        .collect();
+    if let Value::Object(fields) = &mut schema {
+        fields.insert("x-codes".into(), codes.into());
+        fields.insert("x-error-codes".into(), crate::error_code::ALL.into());
+    }
+    schema
+}
+
+/// Removes what means something only in Rust, and the null that is never written.
+fn tidy(schema: &mut Value, side: Side) {
+    match schema {
+        Value::Object(fields) => {
+            if side == Side::Promised {
+                drop_null_of_optional(fields);
+            }
+            if let Some(Value::String(description)) = fields.get_mut("description") {
+                *description = plain(description);
+            }
+            // Bounds of Rust's integers and of the machine's word, not of the protocol.
+            if fields.get("format").and_then(Value::as_str).is_some_and(is_rust_format) {
+                fields.remove("format");
+            }
+            fields.values_mut().for_each(|value| tidy(value, side));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| tidy(item, side)),
+        _ => {}
+    }
+}
+
+fn is_rust_format(format: &str) -> bool {
+    matches!(format, "uint" | "uint32" | "uint64" | "double")
+}
+
+/// `[`crate::x::y`]` is a link in Rust's documentation; elsewhere it is `y`.
+fn plain(description: &str) -> String {
+    let mut text = description.replace('\n', " ");
+    while let Some(start) = text.find("[`") {
+        let Some(length) = text.get(start..).and_then(|rest| rest.find("`]")) else { break };
+        let path = text.get(start + 2..start + length).unwrap_or_default();
+        let name = path.rsplit("::").next().unwrap_or(path).to_owned();
+        text.replace_range(start..start + length + 2, &format!("`{name}`"));
+    }
+    text
+}
+
+fn drop_null_of_optional(fields: &mut Map<String, Value>) {
+    let required: Vec<Value> = match fields.get("required") {
+        Some(Value::Array(names)) => names.clone(),
+        _ => Vec::new(),
+    };
+    let Some(Value::Object(properties)) = fields.get_mut("properties") else { return };
+    for (name, property) in properties {
+        if !required.contains(&Value::from(name.as_str())) {
+            drop_null(property);
+        }
+    }
+}
+
+/// `["string","null"]` becomes `"string"`, and `anyOf` with a null branch its other branch.
+fn drop_null(property: &mut Value) {
+    let Value::Object(fields) = property else { return };
+    if let Some(Value::Array(types)) = fields.get_mut("type") {
+        types.retain(|word| word != "null");
+        if let [only] = types.as_slice() {
+            let only = only.clone();
+            fields.insert("type".into(), only);
+        }
+    }
+    if let Some(Value::Array(branches)) = fields.get_mut("anyOf") {
+        branches.retain(|branch| branch != &json!({ "type": "null" }));
+        if let [Value::Object(only)] = branches.as_slice() {
+            let only = only.clone();
+            fields.remove("anyOf");
+            fields.extend(only);
+        }
+    }
+}
