@@ -39,7 +39,7 @@ impl Schema {
     /// # Errors
     /// [`SchemaError`] says what is wrong with it.
     pub fn of_parameters(raw: Option<&RawJson>) -> Result<Self, SchemaError> {
-        let value = raw.map_or(Value::Null, RawJson::to_value);
+        let value = raw.map_or(Ok(Value::Null), parsed)?;
         match &value {
             Value::Null => return Self::compile(None, &object_schema()),
             Value::Array(items) if items.is_empty() => return Self::compile(None, &object_schema()),
@@ -64,7 +64,7 @@ impl Schema {
     /// # Errors
     /// [`SchemaError`] says what is wrong with it.
     pub fn of_output(raw: &RawJson) -> Result<Self, SchemaError> {
-        let value = raw.to_value();
+        let value = parsed(raw)?;
         if !value.is_object() {
             return Err(SchemaError::NotAnObject("not an object"));
         }
@@ -120,6 +120,12 @@ impl fmt::Debug for Schema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Schema").field("raw", &self.raw).finish_non_exhaustive()
     }
+}
+
+/// Text can be JSON by its grammar and still hold what no value can: half of a surrogate pair, a number beyond
+/// all bounds, too deep a nest.
+fn parsed(raw: &RawJson) -> Result<Value, SchemaError> {
+    raw.to().map_err(|error| SchemaError::DoesNotCompile(cut(&error.to_string())))
 }
 
 fn object_schema() -> Value {
