@@ -10,8 +10,11 @@ use toolway_types::{ExposedName, Slug, SpecDocument};
 use toolway_wire::pairing::{KeyPin, PairingCode, PairingInput, PairingLink};
 use toolway_wire::{ClientMessage, FrameError, GatewayMessage, error_code};
 
+/// What a target does with its input.
+pub type Target = fn(&[u8]);
+
 /// Every target: its name, which is also its corpus's folder, and what it does.
-pub const TARGETS: &[(&str, fn(&[u8]))] = &[
+pub const TARGETS: &[(&str, Target)] = &[
     ("client_frame", client_frame),
     ("gateway_frame", gateway_frame),
     ("spec", spec),

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 #[path = "../../fuzz/src/lib.rs"]
+#[allow(unreachable_pub, reason = "there it is a library")]
 mod fuzz;
 
 fn folder() -> PathBuf {
@@ -24,7 +25,7 @@ fn names(folder: &Path) -> Vec<String> {
 
 /// A parser that never returns would keep the others from being heard, so each input has a thread and a bound.
 /// The stack is that of the runtime's workers: what overflows here would there.
-fn run(target: fn(&[u8]), name: &str, input: &Path) {
+fn run(target: fuzz::Target, name: &str, input: &Path) {
     let data = fs::read(input).unwrap();
     let (done, wait) = std::sync::mpsc::channel();
     let thread = std::thread::Builder::new().name(name.to_owned()).stack_size(2 << 20);
