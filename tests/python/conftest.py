@@ -1,0 +1,227 @@
+"""Fixtures: one gateway for the session, a factory for gateways with other settings, and `net`,
+through which a test opens sockets that are closed and checked at its end."""
+
+import contextlib
+import time
+from urllib.parse import quote
+
+import httpx
+import pytest
+from gateway_process import Gateway
+from shapes import expires_in, rows
+from toolway_client import Caller, DeviceV1, DeviceV2, Rest, Socket, eventually, tool, unique
+
+
+class Net:
+    """A gateway as a test sees it: tokens, sockets, REST."""
+
+    def __init__(self, gw: Gateway, http: httpx.AsyncClient, sockets: list):
+        self.gw, self.http, self.sockets = gw, http, sockets
+
+    def on(self, gw: Gateway) -> "Net":
+        """The same on another gateway."""
+        return Net(gw, self.http, self.sockets)
+
+    def rest(self, token: str | None = "owner") -> Rest:
+        """REST with a token; the owner's by default, None for no token."""
+        return Rest(self.gw, self.gw.owner_token if token == "owner" else token, self.http)
+
+    async def api(self) -> dict:
+        """The OpenAPI document."""
+        return await self.rest().json("/api/openapi.json")
+
+    # Tokens
+    async def code(self, role: str = "device") -> str:
+        """A pairing code."""
+        response = await self.rest().post("/api/pair", {"role": role})
+        assert response.status_code in (200, 201), response.text
+        return response.json()["code"]
+
+    async def redeem(self, code: str, **body) -> httpx.Response:
+        """POST /pair."""
+        return await self.rest(None).post("/pair", body, headers={"X-Pairing-Code": code})
+
+    async def pair(self, role: str = "device", **body) -> str:
+        """A token made by pairing."""
+        response = await self.redeem(await self.code(role), **body)
+        assert response.status_code == 200, response.text
+        return response.json()["token"]
+
+    async def client(self, **body) -> str:
+        """A client's token."""
+        return (await self.client_record(**body))["token"]
+
+    async def client_record(self, **body) -> dict:
+        """A client's token with what is said of it."""
+        response = await self.rest().post("/api/tokens", {"role": "client", **body})
+        assert response.status_code in (200, 201), response.text
+        return response.json()
+
+    async def expired(self) -> str:
+        """A client's token that has expired."""
+        token = await self.client(**expires_in(await self.api(), 1))
+
+        async def refused():
+            return (await self.rest(token).get("/api/tools")).status_code == 401
+
+        await eventually(refused)
+        return token
+
+    async def revoke_device(self, slug: str) -> httpx.Response:
+        """DELETE of a device by its slug."""
+        return await self.rest().delete(f"/api/devices/{quote(await self.device_id(slug))}")
+
+    async def device_id(self, slug: str) -> str:
+        """The id under /api/devices of a source."""
+        from shapes import device_id, device_of
+
+        entry = device_of(rows(await self.rest().json("/api/devices"), "devices"), slug)
+        assert entry, f"no device {slug}"
+        return device_id(entry)
+
+    async def device_entry(self, slug: str) -> dict | None:
+        """A device in GET /api/devices."""
+        from shapes import device_of
+
+        return device_of(rows(await self.rest().json("/api/devices"), "devices"), slug)
+
+    # Sockets
+    def keep(self, socket):
+        """Close and check this socket at the end of the test."""
+        self.sockets.append(socket)
+        return socket
+
+    async def v1(self, tools=(), *, token=None, **more) -> DeviceV1:
+        """A v1 client with tools; a companion's token of its own unless one is given."""
+        return self.keep(await DeviceV1.join(self.gw, token or await self.pair("companion"), tools, **more))
+
+    async def v2(self, tools=(), *, token=None, name=None, device_id=None, **more) -> DeviceV2:
+        """A v2 device; its own token, name and device_id unless given."""
+        token = token or await self.pair("device")
+        name = name or unique("dev")
+        device_id = device_id or f"id-{name}"
+        return self.keep(await DeviceV2.join(self.gw, token, tools, name=name, device_id=device_id, **more))
+
+    async def keep_join(self, token: str, **more) -> DeviceV2:
+        """A v2 device that says of itself only what is given here."""
+        return self.keep(await DeviceV2.join(self.gw, token, register=False, **more))
+
+    async def caller(self, token=None, **more) -> Caller:
+        """A v2 chat client; a client's token of its own unless given."""
+        return self.keep(await Caller.join(self.gw, token or await self.client(), **more))
+
+    async def socket(self, path: str, token=None, **more) -> Socket:
+        """A bare socket."""
+        return self.keep(await Socket.open(self.gw, path, token, **more))
+
+    # Tools and calls
+    async def tools(self, token: str | None = "owner") -> list:
+        """The listed tools."""
+        return rows(await self.rest(token).json("/api/tools"), "tools")
+
+    async def names(self, source: str) -> set:
+        """The bare names of a source's listed tools."""
+        ids = [entry["id"].split("/", 1) for entry in await self.tools()]
+        return {name for slug, name in ids if slug == source}
+
+    async def source_with(self, name: str) -> str:
+        """The only source that has a tool of this bare name."""
+        found = [e["id"].split("/", 1)[0] for e in await self.tools() if e["id"].split("/", 1)[1] == name]
+        assert len(found) == 1, (name, found)
+        return found[0]
+
+    async def source_with_socket(self, device: DeviceV1) -> str:
+        """The source of a v1 client, found through a tool that only it has."""
+        probe = unique("probe")
+        await device.register([tool(probe)])
+        return await self.source_with(probe)
+
+    async def source_with_description(self, text: str) -> str:
+        """The source of the only tool with this description."""
+        [found] = [e["id"].split("/", 1)[0] for e in await self.tools() if e.get("description") == text]
+        return found
+
+    async def logged(self, call: str, settled: bool = True) -> dict:
+        """A call in the log, waiting until it is written (and has its outcome)."""
+        from shapes import call_status
+
+        async def there():
+            response = await self.rest().get(f"/api/calls/{call}")
+            if response.status_code != 200:
+                return None
+            entry = response.json()
+            return entry if not settled or call_status(entry) in ("success", "error") else None
+
+        return await eventually(there)
+
+
+@pytest.fixture(scope="session")
+def gateway_dir(tmp_path_factory):
+    """Where the gateways keep their data."""
+    return tmp_path_factory.mktemp("gateways")
+
+
+@pytest.fixture(scope="session")
+def gateway_factory(gateway_dir):
+    """Starts gateways with settings of their own; they live as long as the session. The same
+    settings give the same gateway, unless `fresh`."""
+    started: list[Gateway] = []
+    shared: dict[str, Gateway] = {}
+
+    def make(settings=None, args=(), fresh=False) -> Gateway:
+        key = repr((settings, args))
+        if not fresh and key in shared:
+            return shared[key]
+        gw = Gateway(gateway_dir / f"gw{len(started)}", settings, tuple(args))
+        started.append(gw)
+        gw.start()
+        if not fresh:
+            shared[key] = gw
+        return gw
+
+    yield make
+    for gw in started:
+        gw.kill()
+
+
+@pytest.fixture(scope="session")
+def gw(gateway_factory):
+    """The gateway that most tests share: defaults, with short waits."""
+    return gateway_factory({"timeouts": {"person_s": 2, "resume_grace_s": 2}})
+
+
+@pytest.fixture(scope="session")
+async def http():
+    """One HTTP client for the session."""
+    async with httpx.AsyncClient(timeout=20, limits=httpx.Limits(max_connections=None), trust_env=False) as client:
+        yield client
+
+
+@pytest.fixture
+async def net(gw, http):
+    """The shared gateway; sockets opened through it are closed and checked at the end."""
+    sockets: list[Socket] = []
+    yield Net(gw, http, sockets)
+    faults = []
+    for socket in sockets:
+        with contextlib.suppress(ConnectionError):
+            try:
+                await socket.close()
+            except AssertionError as error:
+                faults.append(str(error))
+    assert not faults, faults
+
+
+@pytest.fixture
+async def rig(net):
+    """A v2 device with one tool, and a caller: (net, device, caller, full name of the tool)."""
+    device = await net.v2([tool("work")])
+    caller = await net.caller()
+    return net, device, caller, f"{device.source}__work"
+
+
+@pytest.fixture
+def clock():
+    """Seconds since the test began."""
+    begin = time.monotonic()
+    return lambda: time.monotonic() - begin

@@ -1,0 +1,382 @@
+"""Rule 6: what becomes of calls and tools when a device goes, and when it comes back."""
+
+import asyncio
+
+import pytest
+from shapes import check_error, check_success, is_connected
+from toolway_client import DeviceV2, eventually, tool, unique
+
+RESUME = ("resume", "progress", "cancel")
+
+
+async def gone_from_list(net, source):
+    async def gone():
+        return await net.names(source) == set()
+
+    await eventually(gone)
+
+
+@pytest.mark.parametrize("how", ["close", "abort"])
+async def test_r1_rule6_v1_disconnect_ends_calls_at_once(net, clock, how):
+    device = await net.v1([tool("work")], name=unique("v1"))
+    caller = await net.caller()
+    source = await net.source_with_socket(device)
+    call = await caller.start(f"{source}__work")
+    await device.request()
+    begin = clock()
+    if how == "close":
+        await device.ws.close()
+    else:
+        device.abort()
+    check_error(await caller.answer(call), "device_disconnected", dispatched=True)
+    assert clock() - begin < 1.0
+    await gone_from_list(net, source)
+    assert (await net.rest().get(f"/api/tools/{source}__work")).status_code == 404
+
+
+async def test_r1_rule6_v1_the_calling_session_is_free_at_once(net):
+    """What another tool of the same session needs is not held by the lost call."""
+    device = await net.v1([tool("work")], name=unique("v1"))
+    other = await net.v2([tool("other")], handler=lambda r: "free")
+    caller = await net.caller()
+    call = await caller.start(f"{await net.source_with_socket(device)}__work")
+    await device.request()
+    device.abort()
+    check_success(await caller.call(f"{other.source}__other"), "free")
+    check_error(await caller.answer(call), "device_disconnected", dispatched=True)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+async def test_r3_rule6_seventy_parallel_calls_all_end(net, version):
+    name = unique("many")
+    device = await (net.v1 if version == 1 else net.v2)([tool("work")], name=name)
+    source = await net.source_with_socket(device) if version == 1 else device.source
+    if version == 1:
+        await device.register([tool("work")])
+    caller = await net.caller()
+    calls = [await caller.start(f"{source}__work", {"n": n}) for n in range(70)]
+    for _ in calls:
+        await device.request()
+    device.abort()
+    for call in calls:
+        check_error(await caller.answer(call), "device_disconnected", dispatched=True)
+    await gone_from_list(net, source)
+
+
+async def test_rule6_v2_without_resume_ends_like_v1(rig, clock):
+    net, device, caller, name = rig
+    call = await caller.start(name)
+    await device.request()
+    begin = clock()
+    device.abort()
+    check_error(await caller.answer(call), "device_disconnected", dispatched=True)
+    assert clock() - begin < 1.0
+    await gone_from_list(net, device.source)
+
+
+async def test_rule6_a_call_not_yet_written_says_so(net):
+    """dispatched is true only where the request had been written."""
+    device = await net.v2([tool("one", sequential=True)])
+    caller = await net.caller()
+    first = await caller.start(f"{device.source}__one")
+    await device.request()
+    second = await caller.start(f"{device.source}__one")
+    await caller.barrier()
+    device.abort()
+    check_error(await caller.answer(first), "device_disconnected", dispatched=True)
+    check_error(await caller.answer(second), "device_disconnected", dispatched=False)
+
+
+class Resumable:
+    """A v2 device with resume, that can be cut and come back."""
+
+    def __init__(self, net, token, name):
+        self.net, self.token, self.name = net, token, name
+        self.device: DeviceV2 | None = None
+
+    @classmethod
+    async def start(cls, net, tools, handler=None):
+        self = cls(net, await net.pair(), unique("res"))
+        self.device = await net.v2(
+            tools, token=self.token, name=self.name, device_id="r", capabilities=RESUME, handler=handler
+        )
+        return self
+
+    async def cut(self):
+        self.device.abort()
+        await self.device.until_closed()
+
+    async def back(self, resume=True, register=False, tools=(), handler=None):
+        token = self.device.connected["resume_token"] if resume else None
+        self.device = await self.net.v2(
+            tools,
+            token=self.token,
+            name=self.name,
+            device_id="r",
+            capabilities=RESUME,
+            resume_token=token,
+            register=register,
+            handler=handler,
+        )
+        return self.device
+
+
+async def test_rule6_resume_sends_unanswered_requests_again(net, clock):
+    phone = await Resumable.start(net, [tool("work")])
+    caller = await net.caller()
+    name = f"{phone.name}__work"
+    answered = await caller.start(name, {"n": 0})
+    request = await phone.device.request()
+    await phone.device.result(request["id"], "before")
+    check_success(await caller.answer(answered), "before")
+
+    calls = {n: await caller.start(name, {"n": n}) for n in range(1, 6)}
+    before = {}
+    for _ in calls:
+        request = await phone.device.request()
+        before[request["args"]["n"]] = request
+        assert request["attempt"] == 1
+    await phone.cut()
+    assert await net.names(phone.name) == {"work"}, "they stay listed"
+    again = await phone.back()
+    assert again.source == phone.name
+    for _ in calls:
+        request = await again.request()
+        first = before[request["args"]["n"]]
+        assert request["id"] == first["id"]
+        assert request["attempt"] == 2
+        assert request["deadline_ms"] <= first["deadline_ms"]
+        assert (request["name"], request["args"]) == (first["name"], first["args"])
+        await again.result(request["id"], f"after {request['args']['n']}")
+        assert (await again.expect("result_acknowledged", id=request["id"]))["status"] == "accepted"
+    for n, call in calls.items():
+        check_success(await caller.answer(call), f"after {n}")
+    assert len(again.runs) == 5, "the one that was answered is not sent again"
+
+
+async def test_rule6_while_it_is_away_a_resuming_device_is_reconnecting(net):
+    phone = await Resumable.start(net, [tool("work")])
+    await phone.cut()
+
+    async def reconnecting():
+        [entry] = [e for e in await net.tools() if e["id"] == f"{phone.name}/work"]
+        return "reconnecting" in entry.values()
+
+    await eventually(reconnecting, 1.5)
+    assert not is_connected(await net.device_entry(phone.name))
+    await phone.back()
+
+    async def back():
+        [entry] = [e for e in await net.tools() if e["id"] == f"{phone.name}/work"]
+        return "reconnecting" not in entry.values()
+
+    await eventually(back)
+    assert is_connected(await net.device_entry(phone.name))
+
+
+async def test_rule6_tools_live_on_after_resume_without_registering_again(net):
+    phone = await Resumable.start(net, [tool("work"), tool("more")])
+    await phone.cut()
+    again = await phone.back(handler=lambda r: "still")
+    assert await net.names(phone.name) == {"work", "more"}
+    caller = await net.caller()
+    check_success(await caller.call(f"{phone.name}__more"), "still")
+    # As SDKs do, it registers all of them once more: nothing doubles.
+    answer = await again.register([tool("work"), tool("more")])
+    assert answer["registered"] == 2
+    check_success(await caller.call(f"{phone.name}__work"), "still")
+
+
+async def test_rule6_a_result_from_memory_after_resume_counts_once(net):
+    """The device had run it and its answer was lost on the way; the answer it kept is the result."""
+    phone = await Resumable.start(net, [tool("work")])
+    caller = await net.caller()
+    call = await caller.start(f"{phone.name}__work")
+    request = await phone.device.request()
+    await phone.cut()
+    again = await phone.back()
+    await again.result(request["id"], "kept")
+    check_success(await caller.answer(call), "kept")
+    await again.result(request["id"], "kept")
+    statuses = [await again.expect("result_acknowledged", id=request["id"]) for _ in range(2)]
+    assert [s["status"] for s in statuses] == ["accepted", "duplicate"]
+
+
+async def test_rule6_an_answered_call_whose_acknowledgement_was_lost_is_a_duplicate(net):
+    phone = await Resumable.start(net, [tool("work")])
+    caller = await net.caller()
+    call = await caller.start(f"{phone.name}__work")
+    request = await phone.device.request()
+    await phone.device.result(request["id"], "once")
+    check_success(await caller.answer(call), "once")
+    await phone.cut()
+    again = await phone.back()
+    await again.result(request["id"], "once")
+    assert (await again.expect("result_acknowledged", id=request["id"]))["status"] == "duplicate"
+    assert again.runs == []
+
+
+async def test_rule6_a_third_attempt(net):
+    phone = await Resumable.start(net, [tool("work")])
+    caller = await net.caller()
+    call = await caller.start(f"{phone.name}__work")
+    seen = [await phone.device.request()]
+    for _ in range(2):
+        await phone.cut()
+        again = await phone.back()
+        seen.append(await again.request())
+    assert len({r["id"] for r in seen}) == 1
+    attempts = [r["attempt"] for r in seen]
+    assert attempts == sorted(set(attempts)), "higher each time"
+    await phone.device.result(seen[0]["id"], "third time")
+    check_success(await caller.answer(call), "third time")
+
+
+async def test_rule6_the_deadline_runs_on_while_the_device_is_away(net):
+    phone = await Resumable.start(net, [tool("work")])
+    caller = await net.caller()
+    call = await caller.start(f"{phone.name}__work", timeout_ms=500)
+    request = await phone.device.request()
+    await phone.cut()
+    answer = check_error(await caller.answer(call), "timeout", dispatched=True)
+    assert 400 <= answer["duration_ms"] <= 1_900
+    again = await phone.back()
+    await again.result(request["id"], "late")
+    assert (await again.expect("result_acknowledged", id=request["id"]))["status"] == "late"
+    assert again.runs == [], "an ended call is not sent again"
+
+
+async def test_rule6_a_call_cancelled_while_the_device_is_away_is_not_sent_again(net):
+    phone = await Resumable.start(net, [tool("work")])
+    caller = await net.caller()
+    call = await caller.start(f"{phone.name}__work")
+    await phone.device.request()
+    await phone.cut()
+    await caller.cancel(call)
+    check_error(await caller.answer(call), "cancelled", dispatched=True)
+    again = await phone.back()
+    await again.barrier()
+    assert again.runs == []
+
+
+async def test_rule6_a_call_made_while_it_is_away_ends_once(net):
+    phone = await Resumable.start(net, [tool("work")])
+    await phone.cut()
+    caller = await net.caller()
+    call = await caller.start(f"{phone.name}__work")
+    await caller.barrier()
+    await phone.back(handler=lambda r: "came back")
+    answer = await caller.answer(call)
+    if answer["status"] == "success":
+        check_success(answer, "came back")
+        assert len(phone.device.runs) == 1
+    else:
+        check_error(answer, "device_disconnected", dispatched=False)
+        assert phone.device.runs == []
+
+
+async def test_rule6_after_the_grace_time_calls_end_and_tools_leave(net, clock):
+    """resume_grace_s = 2 here."""
+    phone = await Resumable.start(net, [tool("work")])
+    caller = await net.caller()
+    call = await caller.start(f"{phone.name}__work")
+    await phone.device.request()
+    begin = clock()
+    await phone.cut()
+    check_error(await caller.answer(call), "device_disconnected", dispatched=True)
+    assert 1.5 < clock() - begin < 4.5
+    await gone_from_list(net, phone.name)
+    again = await phone.back(register=True, tools=[tool("work")])
+    await again.barrier()
+    assert again.runs == [], "nothing of the lost calls is sent again"
+    assert again.source == phone.name
+
+
+async def test_rule6_a_restarted_process_gets_nothing_again(net, clock):
+    """The same device without the resume token, within the grace time."""
+    phone = await Resumable.start(net, [tool("work")])
+    caller = await net.caller()
+    calls = [await caller.start(f"{phone.name}__work") for _ in range(3)]
+    for _ in calls:
+        await phone.device.request()
+    await phone.cut()
+    begin = clock()
+    again = await phone.back(resume=False, register=True, tools=[tool("work")])
+    for call in calls:
+        check_error(await caller.answer(call), "device_disconnected", dispatched=True)
+    assert clock() - begin < 1.5, "not only when the grace time has passed"
+    again.handler = lambda r: "new"
+    check_success(await caller.call(f"{phone.name}__work"), "new")
+    assert len(again.runs) == 1
+
+
+@pytest.mark.parametrize("wrong", ["nonsense", "", "0190b3a4-1111-7abc-8def-001122334455"])
+async def test_rule6_a_wrong_resume_token_resumes_nothing(net, wrong):
+    phone = await Resumable.start(net, [tool("work")])
+    caller = await net.caller()
+    call = await caller.start(f"{phone.name}__work")
+    await phone.device.request()
+    await phone.cut()
+    phone.device.connected["resume_token"] = wrong
+    again = await phone.back(register=True, tools=[tool("work")])
+    check_error(await caller.answer(call), "device_disconnected", dispatched=True)
+    await again.barrier()
+    assert again.runs == []
+
+
+async def test_rule6_resume_over_a_socket_that_still_looks_open(net):
+    """A phone that changed its network: the gateway has not noticed yet."""
+    phone = await Resumable.start(net, [tool("work")])
+    old = phone.device
+    caller = await net.caller()
+    call = await caller.start(f"{phone.name}__work")
+    first = await old.request()
+    again = await phone.back()
+    _, reason = await old.until_closed()
+    assert reason
+    request = await again.request()
+    assert (request["id"], request["attempt"]) == (first["id"], 2)
+    await again.result(request["id"], "moved")
+    check_success(await caller.answer(call), "moved")
+    assert await net.names(phone.name) == {"work"}
+
+
+async def test_r2_rule6_the_replaced_sockets_end_removes_nothing(net):
+    phone = await Resumable.start(net, [tool("work")])
+    old = phone.device
+    await phone.back(resume=False, register=True, tools=[tool("work")], handler=lambda r: "new")
+    await old.until_closed()
+    old.abort()
+    caller = await net.caller()
+    # Past the old socket's grace time: whatever its end sets off has happened by then.
+    end = asyncio.get_running_loop().time() + 2.5
+    while asyncio.get_running_loop().time() < end:
+        check_success(await caller.call(f"{phone.name}__work"), "new")
+        await asyncio.sleep(0.1)
+    assert await net.names(phone.name) == {"work"}
+
+
+async def test_rule6_a_call_that_waits_for_a_person_survives_resume(net):
+    phone = await Resumable.start(net, [tool("work")])
+    caller = await net.caller()
+    call = await caller.start(f"{phone.name}__work", timeout_ms=3_000)
+    request = await phone.device.request()
+    await phone.device.waiting(request["id"])
+    await phone.cut()
+    again = await phone.back()
+    request = await again.request()
+    await again.result(request["id"], "yes")
+    check_success(await caller.answer(call), "yes")
+
+
+async def test_r16_devices_list_tells_the_truth(net):
+    device = await net.v2([tool("a")])
+    entry = await net.device_entry(device.source)
+    assert is_connected(entry)
+    await device.close()
+
+    async def offline():
+        entry = await net.device_entry(device.source)
+        return entry is not None and not is_connected(entry)
+
+    await eventually(offline)

@@ -1,0 +1,299 @@
+"""Who a connection is: sources, slugs, and that no token takes another's."""
+
+import re
+
+import pytest
+from shapes import check_error, check_success, device_id, rows
+from toolway_client import DeviceV1, DeviceV2, eventually, tool, unique
+
+SLUG = re.compile(r"[a-z](?!.*__)[a-z0-9-]{0,23}\Z")
+
+
+async def test_source_slug_is_the_name_where_it_can_be(net):
+    name = unique("phone")
+    device = await net.v2([tool("a")], name=name)
+    assert device.source == name
+    [entry] = [e for e in await net.tools() if e["id"].startswith(f"{name}/")]
+    assert entry["id"] == f"{name}/a"
+    assert entry["name"] == f"{name}__a"
+
+
+async def test_source_second_and_third_of_a_name_are_numbered(net):
+    name = unique("twin")
+    slugs = [(await net.v2(name=name, device_id=f"id{n}")).source for n in range(3)]
+    assert slugs == [name, f"{name}-2", f"{name}-3"]
+
+
+async def test_source_slug_is_kept_over_reconnects_and_never_reused(net):
+    name, token = unique("kept"), await net.pair()
+    first = await DeviceV2.join(net.gw, token, device_id="x", name=name)
+    assert first.source == name
+    await first.close()
+    other = await net.v2(name=name)
+    assert other.source == f"{name}-2", "the slug belongs to the source that had it first, gone or not"
+    again = await net.v2(token=token, device_id="x", name=name)
+    assert again.source == name
+
+
+async def test_source_a_new_name_changes_no_slug(net):
+    name, token = unique("old"), await net.pair()
+    first = await DeviceV2.join(net.gw, token, device_id="x", name=name)
+    await first.close()
+    again = await net.v2(token=token, device_id="x", name=unique("new"))
+    assert again.source == name
+
+
+async def test_source_one_slug_is_never_used_again_after_its_device_is_deleted(net):
+    name = unique("gone")
+    first = await net.v2(name=name)
+    assert (await net.revoke_device(first.source)).status_code in (200, 204)
+    await first.until_closed()
+    assert (await net.v2(name=name)).source != name
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "My Phone",
+        "my__phone",
+        "__",
+        "7up",
+        "Ünïcode — 電話",
+        "x" * 300,
+        "a/b",
+        "other__tool",
+        "-",
+        "a\u202eb",
+        "..",
+        "<script>",
+    ],
+)
+async def test_source_odd_names_make_valid_slugs(net, name):
+    device = await net.v2([tool("t")], name=name)
+    assert SLUG.match(device.source), device.source
+    caller = await net.caller()
+    device.handler = lambda request: "here"
+    check_success(await caller.call(f"{device.source}__t"), "here")
+
+
+@pytest.mark.parametrize("field", ["device_name", "device_id", "name", "pair"])
+@pytest.mark.parametrize("word", ["builtin", "own", "shared", "BuiltIn", "builtin__x"])
+async def test_source_reserved_names_are_given_to_nobody(net, field, word):
+    if field == "pair":
+        token = await net.pair("device", name=word, device_id=word)
+        device = await net.keep_join(token)
+    elif field == "name":
+        device = await net.keep_join(await net.pair("companion"), path="/ws/chat", query={"name": word})
+    elif field == "device_id":
+        device = await net.keep_join(await net.pair(), device_id=word)
+    else:
+        device = await net.keep_join(await net.pair(), name=word)
+    assert device.source not in ("builtin", "own", "shared")
+    assert SLUG.match(device.source), device.source
+
+
+async def test_r5_nobody_shadows_a_built_in(net):
+    """Whatever a device calls its tools, `builtin__…` never reaches it."""
+    device = await net.v2([tool("shell"), tool("builtin__shell"), tool("time")])
+    device.handler = lambda request: "taken over"
+    caller = await net.caller()
+    answer = await caller.call("builtin__shell")
+    assert answer.get("result") != "taken over"
+    assert "builtin" not in {e["id"].split("/")[0] for e in await net.tools() if e["name"].endswith("__shell")}
+
+
+async def test_source_a_tool_named_like_anothers_full_name_hides_nothing(net):
+    """An exact full name always resolves first."""
+    good = await net.v2([tool("echo")], handler=lambda request: "good")
+    evil = await net.v2([tool(f"{good.source}__echo")], handler=lambda request: "evil")
+    caller = await net.caller()
+    check_success(await caller.call(f"{good.source}__echo"), "good")
+    answer = await net.rest().call(f"{good.source}__echo")
+    check_success(answer, "good")
+    if await net.names(evil.source):
+        check_success(await caller.call(f"{evil.source}__{good.source}__echo"), "evil")
+
+
+FIELDS = ["device_id", "device_name", "name", "resume_token", "session_id", "all", "pair"]
+
+
+@pytest.mark.parametrize("field", FIELDS)
+async def test_source_no_token_takes_anothers_by_naming_it(net, field):
+    """Every field that can say who one is, said by another token: its own source comes of it."""
+    name = unique("victim")
+    session = unique("session")
+    victim = await net.v2(
+        [tool("secret")], name=name, device_id=f"id-{name}", capabilities=("resume", "progress", "cancel")
+    )
+    caller = await net.caller()
+    call = await caller.start(f"{name}__secret")
+    request = await victim.request()
+
+    body = {"device_id": f"id-{name}", "name": name} if field == "pair" else {}
+    token = await net.pair("companion", **body)
+    said = {
+        "device_id": {"device_id": f"id-{name}"},
+        "device_name": {"name": name},
+        "name": {"query": {"name": name}, "path": "/ws/chat"},
+        "resume_token": {
+            "resume_token": victim.connected["resume_token"],
+            "device_id": f"id-{name}",
+            "capabilities": ("resume",),
+        },
+        "session_id": {"query": {"session_id": session}, "path": "/ws/chat"},
+        "all": {
+            "device_id": f"id-{name}",
+            "name": name,
+            "query": {"name": name},
+            "resume_token": victim.connected["resume_token"],
+            "capabilities": ("resume",),
+        },
+        "pair": {},
+    }[field]
+    thief = await net.keep_join(token, **said)
+    assert thief.source != name
+    assert thief.connected.get("resume_token") != victim.connected["resume_token"]
+    await thief.register([tool("secret")])
+    await thief.result(request["id"], "stolen")
+    assert (await thief.expect("result_acknowledged"))["status"] == "unknown"
+
+    await victim.barrier()
+    assert not victim.gone
+    await victim.result(request["id"], "mine")
+    check_success(await caller.answer(call), "mine")
+    assert thief.runs == []
+    await thief.register([])
+    assert await net.names(name) == {"secret"}
+
+
+async def test_source_eight_a_token(net):
+    """At most 8 sources a token; the ninth is refused and disturbs none of the others."""
+    token = await net.pair()
+    base = unique("many")
+    devices = [await net.v2([tool("t")], token=token, name=f"{base}-{n}", device_id=f"id-{n}") for n in range(8)]
+    assert len({d.source for d in devices}) == 8
+    ninth = await net.socket("/ws/device", token, protocols=("toolway.v2",))
+    await ninth.send({"type": "connect", "v": 2, "device_id": "id-9", "device_name": f"{base}-9"})
+    # Refused in words: by an error message, or by closing with a reason.
+    try:
+        error = await ninth.expect("error", timeout=3)
+        assert error["message"]
+    except AssertionError:
+        assert ninth.gone and ninth.close_code != 1000 and ninth.close_reason
+    assert not ninth.seen("connected")
+    for device in devices:
+        await device.barrier()
+    again = await net.v2([tool("t")], token=token, name=f"{base}-0", device_id="id-0")
+    assert again.source == devices[0].source
+
+
+async def test_source_what_a_token_was_paired_for_is_its_key(net):
+    name = unique("pixel")
+    token = await net.pair("companion", device_id=f"id-{name}", name=name, platform="android")
+    first = await net.v1([tool("a")], token=token)
+    second = await net.v1([tool("b")], token=token, name="something else")
+    assert await net.names(name) == {"a", "b"}, "one source, two sockets"
+    await first.close()
+    assert await net.names(name) == {"b"}
+    await second.close()
+
+
+async def test_source_two_v1_sockets_each_under_a_lease_of_its_own(net):
+    """Listed while any lease holds it; a call from outside goes to the one that registered last."""
+    token, name = await net.pair("companion"), unique("two")
+    first = await net.v1([tool("echo"), tool("one")], token=token, name=name, handler=lambda r: "first")
+    second = await net.v1([tool("echo"), tool("two")], token=token, name=name, handler=lambda r: "second")
+    assert second.registered["registered"] == 2, "what is live for this connection"
+    caller = await net.caller()
+    assert await net.names(name) == {"echo", "one", "two"}
+    check_success(await caller.call(f"{name}__echo"), "second")
+    check_success(await caller.call(f"{name}__one"), "first")
+    await first.register([tool("echo")])
+    check_success(await caller.call(f"{name}__echo"), "first")
+    await first.close()
+
+    async def only_second():
+        return await net.names(name) == {"echo", "two"}
+
+    await eventually(only_second)
+    check_success(await caller.call(f"{name}__echo"), "second")
+
+
+async def test_r2_the_old_sockets_end_removes_nothing_of_the_new_one(net):
+    token, name = await net.pair("companion"), unique("back")
+    old = await DeviceV1.join(net.gw, token, [tool("echo")], name=name)
+    await net.v1([tool("echo")], token=token, name=name, handler=lambda r: "new")
+    old.abort()
+    await old.until_closed()
+    caller = await net.caller()
+    for _ in range(5):
+        check_success(await caller.call(f"{name}__echo"), "new")
+    assert await net.names(name) == {"echo"}
+
+
+async def test_r4_two_devices_with_a_tool_of_one_name_are_both_listed(net):
+    one = await net.v2([tool("camera")], handler=lambda r: "one")
+    two = await net.v2([tool("camera")], handler=lambda r: "two")
+    caller = await net.caller()
+    check_success(await caller.call(f"{one.source}__camera"), "one")
+    check_success(await caller.call(f"{two.source}__camera"), "two")
+    await two.close()
+    check_success(await caller.call(f"{one.source}__camera"), "one")
+
+
+async def test_source_nameless_connections_get_one_that_is_not_kept(net):
+    token = await net.pair("companion")
+    device = await net.v1([tool("passing")], token=token)
+    slug = await net.source_with("passing")
+    assert SLUG.match(slug)
+    await device.close()
+
+    async def forgotten():
+        return await net.device_entry(slug) is None
+
+    await eventually(forgotten)
+
+
+async def test_source_renaming_changes_only_the_label(net):
+    name, label = unique("before"), "Kitchen tablet"
+    device = await net.v2([tool("a")], name=name)
+    entry = await net.device_entry(name)
+    from shapes import request_schema
+
+    [field] = [
+        f
+        for f in request_schema(await net.api(), "/api/devices/{id}", "patch")["properties"]
+        if f in ("label", "name")
+    ]
+    response = await net.rest().patch(f"/api/devices/{device_id(entry)}", {field: label})
+    assert response.status_code in (200, 204), response.text
+    listed = rows(await net.rest().json("/api/devices"), "devices")
+    [renamed] = [e for e in listed if device_id(e) == device_id(entry)]
+    assert label in renamed.values()
+    assert await net.names(name) == {"a"}
+    device.handler = lambda r: "same"
+    check_success(await (await net.caller()).call(f"{name}__a"), "same")
+
+
+async def test_takeover_closes_the_older_socket_with_a_reason(net):
+    token = await net.pair()
+    name = unique("taken")
+    old = await net.v2([tool("a"), tool("b")], token=token, device_id="x", name=name)
+    caller = await net.caller()
+    call = await caller.start(f"{name}__a")
+    await old.request()
+    new = await net.v2([tool("a")], token=token, device_id="x", name=name, handler=lambda r: "new")
+    assert new.source == name
+    code, reason = await old.until_closed()
+    assert code != 1000 and reason, (code, reason)
+    check_error(await caller.answer(call), "device_disconnected", dispatched=True)
+    assert await net.names(name) == {"a"}
+    check_success(await caller.call(f"{name}__a"), "new")
+
+
+async def test_takeover_is_not_between_chat_sockets(net):
+    token, name = await net.pair("companion"), unique("chat")
+    first = await net.v2([tool("a")], token=token, name=name, device_id="x", path="/ws/chat")
+    await net.v2([tool("b")], token=token, name=name, device_id="x", path="/ws/chat")
+    await first.barrier()
+    assert await net.names(name) == {"a", "b"}
