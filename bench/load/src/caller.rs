@@ -1,0 +1,190 @@
+//! A caller: calls tools on one socket and times the answers. Closed loop here, one call in flight; the open loop
+//! is in [`crate::open`].
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use futures_util::{SinkExt, StreamExt};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tokio::time::Instant;
+use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
+
+use crate::socket::Socket;
+use crate::stats::Latencies;
+
+/// What may be called: frames made ready but for their id, and the answer that is right.
+#[derive(Debug)]
+pub(crate) struct Calls {
+    tails: Vec<String>,
+    expected: String,
+}
+
+impl Calls {
+    /// Calls of these full names, each with `payload` bytes to be given back.
+    pub(crate) fn new(names: &[String], payload: usize) -> Self {
+        let text: String =
+            "The quick brown fox jumps over the lazy dog. ".chars().cycle().take(payload).collect();
+        let tail = |name: &String| format!(r#"","name":"{name}","args":{{"text":"{text}"}}}}"#);
+        Self { tails: names.iter().map(tail).collect(), expected: format!("\"{text}\"") }
+    }
+
+    /// The frame of call `id`, of one of the names by `pick`.
+    fn frame(&self, id: u64, pick: u64) -> Utf8Bytes {
+        let count = u64::try_from(self.tails.len()).unwrap_or(1).max(1);
+        let tail = usize::try_from(pick % count).ok().and_then(|index| self.tails.get(index));
+        let tail = tail.map(String::as_str).unwrap_or_default();
+        let mut frame = String::with_capacity(tail.len() + 48);
+        frame.push_str(r#"{"type":"call_tool","id":""#);
+        frame.push_str(&id.to_string());
+        frame.push_str(tail);
+        frame.into()
+    }
+
+    /// What a frame says of a call; nothing where it is not an answer.
+    pub(crate) fn read(&self, text: &str) -> Option<Answered> {
+        let answer = match serde_json::from_str::<Answer<'_>>(text) {
+            Ok(answer) => answer,
+            Err(error) => return Some(Answered { id: None, refusal: Some(format!("unreadable: {error}")) }),
+        };
+        let given = match answer.kind {
+            "call_result" => answer.result,
+            "tool_result" => answer.output,
+            "error" => None,
+            _ => return None,
+        };
+        let right = given.is_some_and(|given| given.get() == self.expected);
+        let refusal = (!right).then(|| match (answer.code, given) {
+            (Some(code), _) => code.to_owned(),
+            (None, Some(_)) => "wrong result".to_owned(),
+            (None, None) => answer.kind.to_owned(),
+        });
+        Some(Answered { id: answer.id.and_then(|id| id.parse().ok()), refusal })
+    }
+}
+
+/// What a frame said of a call.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Answered {
+    /// Which.
+    pub(crate) id: Option<u64>,
+    /// Why it is not the right answer, where it is not.
+    pub(crate) refusal: Option<String>,
+}
+
+/// What of a frame a caller must know, from the gateway or, through the relay, from the device.
+#[derive(Deserialize)]
+struct Answer<'a> {
+    #[serde(rename = "type")]
+    kind: &'a str,
+    id: Option<&'a str>,
+    code: Option<&'a str>,
+    #[serde(borrow)]
+    result: Option<&'a RawValue>,
+    #[serde(borrow)]
+    output: Option<&'a RawValue>,
+}
+
+/// What came of some calls.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    /// Of those answered rightly.
+    pub(crate) latencies: Latencies,
+    /// The others, by what went wrong.
+    pub(crate) errors: BTreeMap<String, u64>,
+}
+
+impl Tally {
+    /// Counts one that went wrong.
+    pub(crate) fn error(&mut self, kind: impl Into<String>) {
+        *self.errors.entry(kind.into()).or_default() += 1;
+    }
+
+    /// How many went wrong.
+    pub(crate) fn error_count(&self) -> u64 {
+        self.errors.values().sum()
+    }
+
+    /// Adds another's.
+    pub(crate) fn append(&mut self, other: Self) {
+        self.latencies.append(other.latencies);
+        for (kind, count) in other.errors {
+            *self.errors.entry(kind).or_default() += count;
+        }
+    }
+}
+
+/// One caller's connection.
+#[derive(Debug)]
+pub(crate) struct Caller {
+    pub(crate) socket: Socket,
+    pub(crate) calls: Arc<Calls>,
+    next: u64,
+    random: u64,
+    /// Whether the connection can still be used.
+    pub(crate) lost: bool,
+}
+
+impl Caller {
+    /// A caller on an open socket. Which tools it calls, and in which order, depends on `number` alone.
+    pub(crate) fn new(socket: Socket, calls: Arc<Calls>, number: usize) -> Self {
+        let random = u64::try_from(number).unwrap_or(0).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        Self { socket, calls, next: 0, random, lost: false }
+    }
+
+    /// The next call's number and frame.
+    pub(crate) fn next_frame(&mut self) -> (u64, Message) {
+        self.next += 1;
+        // xorshift: plain, quick, the same in each run.
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        (self.next, Message::Text(self.calls.frame(self.next, self.random >> 16)))
+    }
+
+    /// Calls one after the other until `until`. The caller of this bounds the wait.
+    pub(crate) async fn closed_loop(&mut self, until: Instant, tally: &mut Tally) {
+        loop {
+            let (id, frame) = self.next_frame();
+            let sent = Instant::now();
+            if let Err(error) = self.socket.send(frame).await {
+                return self.give_up(error.to_string(), tally);
+            }
+            let (received, refusal) = loop {
+                let text = match self.socket.next().await {
+                    Some(Ok(Message::Text(text))) => text,
+                    Some(Ok(Message::Close(frame))) => {
+                        let why = frame.map(|frame| frame.to_string()).unwrap_or_default();
+                        return self.give_up(format!("closed by the gateway {why}"), tally);
+                    }
+                    Some(Ok(_)) => continue,
+                    Some(Err(error)) => return self.give_up(error.to_string(), tally),
+                    None => return self.give_up("the connection ended", tally),
+                };
+                let received = Instant::now();
+                match self.calls.read(&text) {
+                    Some(answered) if answered.id == Some(id) => break (received, answered.refusal),
+                    Some(Answered { id: None, refusal }) => break (received, refusal),
+                    Some(_) => tally.error("answer to another call"),
+                    None => {}
+                }
+            };
+            match refusal {
+                None => tally.latencies.record(received - sent),
+                Some(kind) => tally.error(kind),
+            }
+            if received >= until {
+                return;
+            }
+        }
+    }
+
+    /// Counts the call in flight as failed and uses the connection no more.
+    pub(crate) fn give_up(&mut self, why: impl Into<String>, tally: &mut Tally) {
+        self.lost = true;
+        tally.error(why);
+    }
+}
+
+#[cfg(test)]
+mod tests;

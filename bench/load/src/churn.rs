@@ -1,0 +1,80 @@
+//! Devices that come and go while calls are measured: each connects, registers its tools, and leaves. They are
+//! further devices, not those that are called, so that a call that fails is never the harness's doing.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
+use tokio_tungstenite::tungstenite::Utf8Bytes;
+
+use crate::caller::Tally;
+use crate::device::{Device, Identity};
+use crate::error::Result;
+use crate::gateway::{Gateway, SOURCES_PER_TOKEN};
+
+/// How many different devices there are; each comes again when all have had their turn.
+const DEVICES: usize = 64;
+/// How long one stays.
+const STAY: Duration = Duration::from_millis(50);
+
+/// The coming and going.
+#[derive(Debug)]
+pub(crate) struct Churn {
+    authority: String,
+    identities: Vec<Identity>,
+    per_s: f64,
+    frame: Utf8Bytes,
+    came: Arc<Mutex<Tally>>,
+}
+
+impl Churn {
+    /// `per_s` devices a second come to `gateway`, each with the tools of `frame`.
+    pub(crate) async fn new(gateway: &Gateway, per_s: f64, frame: Utf8Bytes) -> Result<Self> {
+        let tokens = gateway.device_tokens(DEVICES).await?;
+        let identities = (0..DEVICES)
+            .filter_map(|number| {
+                let token = tokens.get(number / SOURCES_PER_TOKEN)?.clone();
+                Some(Identity { token, id: format!("churn-{number}") })
+            })
+            .collect();
+        let authority = gateway.authority.clone();
+        Ok(Self { authority, identities, per_s, frame, came: Arc::default() })
+    }
+
+    /// Lets them come until `until`, and waits until the last has left.
+    pub(crate) async fn run(&self, until: Instant) {
+        let mut ticks = interval(Duration::from_secs_f64(1.0 / self.per_s.max(0.001)));
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
+        let mut present = JoinSet::new();
+        for identity in self.identities.iter().cycle() {
+            ticks.tick().await;
+            if Instant::now() >= until {
+                break;
+            }
+            let (authority, identity) = (self.authority.clone(), identity.clone());
+            let (frame, came) = (self.frame.clone(), self.came.clone());
+            present.spawn(async move {
+                let arrived = Instant::now();
+                let visit = async {
+                    let device = Device::join(&authority, &identity, frame).await?;
+                    let joined = arrived.elapsed();
+                    sleep(STAY).await;
+                    device.leave().await?;
+                    Result::Ok(joined)
+                };
+                match visit.await {
+                    Ok(joined) => came.lock().latencies.record(joined),
+                    Err(failure) => came.lock().error(format!("reconnecting: {failure}")),
+                }
+            });
+        }
+        while present.join_next().await.is_some() {}
+    }
+
+    /// Time from connecting to registered, and what went wrong.
+    pub(crate) fn outcome(&self) -> Tally {
+        std::mem::take(&mut *self.came.lock())
+    }
+}

@@ -1,0 +1,171 @@
+//! A device: joins a gateway, registers its tools, and gives back what it is sent. The answering loop is the
+//! measured part's counterpart, so it reads as little of a frame as it can and writes once for all frames that
+//! had arrived.
+
+use std::time::Duration;
+
+use futures_util::{FutureExt, SinkExt, StreamExt};
+use serde::Deserialize;
+use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
+use toolway_wire::from_client::Connect;
+use toolway_wire::from_gateway::{Connected, ToolsRegistered};
+use toolway_wire::{ClientMessage, GatewayMessage, capability};
+
+use crate::error::{During, Result, unexpected, within};
+use crate::socket::{self, Socket};
+
+const ANSWER_LIMIT: Duration = Duration::from_secs(60);
+
+/// Who a device is.
+#[derive(Debug, Clone)]
+pub(crate) struct Identity {
+    /// Its token.
+    pub(crate) token: String,
+    /// Its id, which is its name too.
+    pub(crate) id: String,
+}
+
+/// A joined device.
+#[derive(Debug)]
+pub(crate) struct Device {
+    socket: Socket,
+    /// The slug it was given.
+    pub(crate) source: String,
+}
+
+impl Device {
+    /// Connects and waits for `connected`.
+    pub(crate) async fn connect(authority: &str, identity: &Identity) -> Result<Self> {
+        let mut socket = socket::open(authority, "/ws/device", Some(&identity.token)).await?;
+        let connect = ClientMessage::from(Connect {
+            v: Some(toolway_wire::VERSION),
+            device_id: Some(identity.id.clone()),
+            device_name: Some(identity.id.clone()),
+            platform: Some("load harness".to_owned()),
+            app_version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+            capabilities: [capability::RESUME, capability::PROGRESS, capability::CANCEL]
+                .map(str::to_owned)
+                .to_vec(),
+            ..Connect::default()
+        });
+        let connected = ask(&mut socket, connect.encode().into(), "connected").await?;
+        let connected: Connected = serde_json::from_str(&connected).during("reading `connected`")?;
+        match connected.source {
+            Some(source) => Ok(Self { socket, source }),
+            None => unexpected("`connected` names no source"),
+        }
+    }
+
+    /// Sends a registration and waits until all of its tools stand.
+    pub(crate) async fn register(&mut self, frame: Utf8Bytes) -> Result<ToolsRegistered> {
+        let answer = ask(&mut self.socket, frame, "tools_registered").await?;
+        let answer: ToolsRegistered = serde_json::from_str(&answer).during("reading `tools_registered`")?;
+        if !answer.rejected.is_empty() || answer.registered == 0 {
+            return unexpected(format!("the gateway did not take the tools: {answer:?}"));
+        }
+        Ok(answer)
+    }
+
+    /// Connects and registers.
+    pub(crate) async fn join(authority: &str, identity: &Identity, frame: Utf8Bytes) -> Result<Self> {
+        let mut device = Self::connect(authority, identity).await?;
+        device.register(frame).await?;
+        Ok(device)
+    }
+
+    /// Answers requests until the connection ends; says why it did.
+    pub(crate) async fn serve(self) -> String {
+        answer_all(self.socket).await
+    }
+
+    /// Leaves.
+    pub(crate) async fn leave(mut self) -> Result<()> {
+        within(ANSWER_LIMIT, "closing a device's socket", async {
+            self.socket.close(None).await.during("closing a device's socket")
+        })
+        .await
+    }
+}
+
+/// Sends a frame and waits for the one of type `wanted`; an `error` ends the wait.
+async fn ask(socket: &mut Socket, frame: Utf8Bytes, wanted: &str) -> Result<Utf8Bytes> {
+    let what = "waiting for the gateway's answer to a device";
+    within(ANSWER_LIMIT, what, async {
+        socket.send(Message::Text(frame)).await.during(what)?;
+        while let Some(frame) = socket.next().await {
+            let Message::Text(text) = frame.during(what)? else { continue };
+            match GatewayMessage::decode(&text) {
+                Ok(message) if message.kind() == wanted => return Ok(text),
+                Ok(GatewayMessage::Error(error)) => {
+                    return unexpected(format!("the gateway refused a device: {}", error.message));
+                }
+                _ => {}
+            }
+        }
+        unexpected(format!("{what}: the connection was closed"))
+    })
+    .await
+}
+
+/// What of a frame a device must know. On the relay it sees `call_tool` as the caller wrote it.
+#[derive(Deserialize)]
+struct Request<'a> {
+    #[serde(rename = "type")]
+    kind: &'a str,
+    #[serde(default)]
+    id: &'a str,
+    #[serde(borrow)]
+    args: Option<Args<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Args<'a> {
+    text: &'a str,
+}
+
+/// The answer to a frame, where it wants one.
+fn answer(text: &str) -> Option<String> {
+    let request = serde_json::from_str::<Request<'_>>(text).ok()?;
+    if !matches!(request.kind, "tool_call_request" | "call_tool") {
+        return None;
+    }
+    let (id, output) = (request.id, request.args?.text);
+    Some(format!(r#"{{"type":"tool_result","id":"{id}","output":"{output}","success":true}}"#))
+}
+
+/// Gives back what arrives, until the connection ends.
+pub(crate) async fn answer_all(mut socket: Socket) -> String {
+    loop {
+        let mut arrived = match socket.next().await {
+            Some(frame) => frame,
+            None => return "the connection ended".to_owned(),
+        };
+        let mut answered = false;
+        loop {
+            match arrived {
+                Ok(Message::Text(text)) => {
+                    if let Some(answer) = answer(&text) {
+                        answered = true;
+                        if let Err(error) = socket.feed(Message::text(answer)).await {
+                            return error.to_string();
+                        }
+                    }
+                }
+                Ok(Message::Close(frame)) => return format!("closed by the gateway: {frame:?}"),
+                Ok(_) => {}
+                Err(error) => return error.to_string(),
+            }
+            match socket.next().now_or_never() {
+                Some(Some(frame)) => arrived = frame,
+                Some(None) => return "the connection ended".to_owned(),
+                None => break,
+            }
+        }
+        if answered && let Err(error) = socket.flush().await {
+            return error.to_string();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,180 @@
+//! A gateway process of our own, in a data folder of its own, and what is asked of it over REST.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use serde::Deserialize;
+use serde_json::json;
+use tempfile::TempDir;
+use tokio::time::Instant;
+
+use crate::error::{During, Result, unexpected};
+use crate::http::request;
+use crate::process::{Process, Program};
+
+/// How many sources one token may hold, by the gateway's default.
+pub(crate) const SOURCES_PER_TOKEN: usize = 8;
+
+const READY_LIMIT: Duration = Duration::from_secs(30);
+const TOKENS_AT_ONCE: usize = 8;
+
+/// How gateways are started.
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
+    /// The executable.
+    pub(crate) path: PathBuf,
+    /// Runtime workers; the gateway's own rule where absent.
+    pub(crate) workers: Option<usize>,
+    /// How many files it will hold open.
+    pub(crate) open_files: u64,
+}
+
+impl Settings {
+    /// The gateway at `path`, or the one built beside this harness.
+    pub(crate) fn new(path: Option<&Path>, workers: Option<usize>) -> Result<Self> {
+        let name = format!("toolway{}", std::env::consts::EXE_SUFFIX);
+        let beside = std::env::current_exe().ok().and_then(|own| Some(own.parent()?.join(&name)));
+        let target =
+            std::env::var_os("CARGO_TARGET_DIR").map(|dir| Path::new(&dir).join("release").join(&name));
+        let path = match path {
+            Some(path) => Some(path.to_owned()),
+            None => beside.into_iter().chain(target).find(|candidate| candidate.is_file()),
+        };
+        match path {
+            Some(path) if path.is_file() => Ok(Self { path, workers, open_files: 1024 }),
+            Some(path) => unexpected(format!("there is no gateway at {}", path.display())),
+            None => unexpected(
+                "no gateway was found beside the harness; build it (cargo build --release) or name it with --gateway",
+            ),
+        }
+    }
+
+    /// The same, for a gateway that holds many connections.
+    pub(crate) fn holding(&self, connections: usize) -> Self {
+        let open_files = u64::try_from(connections).unwrap_or(u64::MAX).saturating_add(1000);
+        Self { open_files: open_files.max(self.open_files), ..self.clone() }
+    }
+}
+
+/// What a process says when it answers.
+#[derive(Debug, Deserialize)]
+struct Ready {
+    event: String,
+    url: String,
+}
+
+/// Waits until a process says that it answers; gives its `host:port`.
+pub(crate) async fn authority_when_ready(process: &mut Process) -> Result<String> {
+    let ready: Ready = process.event(READY_LIMIT).await?;
+    match (ready.event.as_str(), ready.url.strip_prefix("http://")) {
+        ("ready", Some(rest)) => Ok(rest.trim_end_matches('/').to_owned()),
+        _ => unexpected(format!("expected a ready event with an http URL, not {ready:?}")),
+    }
+}
+
+/// A running gateway. Its folder goes with it.
+#[derive(Debug)]
+pub(crate) struct Gateway {
+    /// `host:port`.
+    pub(crate) authority: String,
+    /// The owner's token.
+    pub(crate) owner: String,
+    /// From starting the process to the first answer on `/health`.
+    pub(crate) start_took: Duration,
+    // The process is dropped, and so killed, before its folder is removed.
+    process: Process,
+    folder: TempDir,
+}
+
+impl Gateway {
+    /// Starts one on a new data folder.
+    pub(crate) async fn start(settings: &Settings) -> Result<Self> {
+        Self::start_in(settings, data_folder()?).await
+    }
+
+    /// Starts one on a data folder that may have been used before.
+    pub(crate) async fn start_in(settings: &Settings, folder: TempDir) -> Result<Self> {
+        let data = folder.path().join("data");
+        let args = ["serve", "--listen", "127.0.0.1:0", "--no-local-device", "--json", "--data-dir"];
+        let program = Program {
+            name: "gateway",
+            path: settings.path.clone(),
+            args: args.into_iter().map(str::to_owned).chain([data.display().to_string()]).collect(),
+            env: settings
+                .workers
+                .map(|workers| ("TOOLWAY_WORKERS".to_owned(), workers.to_string()))
+                .into_iter()
+                .collect(),
+            log: folder.path().join("gateway.log"),
+            open_files: settings.open_files,
+        };
+        let started = Instant::now();
+        let mut process = Process::start(&program)?;
+        let authority = authority_when_ready(&mut process).await?;
+        process.ignore_output();
+        let (status, _) = request(&authority, "GET", "/health", None, None).await?;
+        let start_took = started.elapsed();
+        if status != 200 {
+            return unexpected(format!("/health answered {status}"));
+        }
+        let owner_file = data.join("owner.token");
+        let owner =
+            std::fs::read_to_string(&owner_file).during(format!("reading {}", owner_file.display()))?;
+        Ok(Self { authority, owner: owner.trim().to_owned(), start_took, process, folder })
+    }
+
+    /// Its process id.
+    pub(crate) fn pid(&self) -> u32 {
+        self.process.pid()
+    }
+
+    /// How many runtime workers it has, where it says so in `/api/status`.
+    pub(crate) async fn workers(&self) -> Option<usize> {
+        #[derive(Deserialize)]
+        struct Status {
+            workers: Option<usize>,
+        }
+        let asked = request(&self.authority, "GET", "/api/status", Some(&self.owner), None).await;
+        let (_, body) = asked.ok()?;
+        serde_json::from_str::<Status>(&body).ok()?.workers
+    }
+
+    /// Makes tokens of the role `device`, enough for that many sources. The token of source `n` is at
+    /// `n / SOURCES_PER_TOKEN`.
+    pub(crate) async fn device_tokens(&self, sources: usize) -> Result<Vec<String>> {
+        let count = sources.div_ceil(SOURCES_PER_TOKEN);
+        let making = (0..count).map(|number| self.device_token(number));
+        stream::iter(making).buffered(TOKENS_AT_ONCE).try_collect().await
+    }
+
+    async fn device_token(&self, number: usize) -> Result<String> {
+        #[derive(Deserialize)]
+        struct Made {
+            token: String,
+        }
+        let body = json!({"role": "device", "label": format!("load {number}")}).to_string();
+        let (status, answer) =
+            request(&self.authority, "POST", "/api/tokens", Some(&self.owner), Some(&body)).await?;
+        if !(200..300).contains(&status) {
+            return unexpected(format!("POST /api/tokens answered {status}: {answer}"));
+        }
+        Ok(serde_json::from_str::<Made>(&answer).during("reading the answer of POST /api/tokens")?.token)
+    }
+
+    /// Ends it at once; its folder is removed.
+    pub(crate) async fn kill(self) -> Result<()> {
+        self.process.kill().await
+    }
+
+    /// Ends it as its owner would; gives its folder back.
+    pub(crate) async fn terminate(self) -> Result<TempDir> {
+        self.process.terminate().await?;
+        Ok(self.folder)
+    }
+}
+
+/// A new folder for one gateway, or for logs.
+pub(crate) fn data_folder() -> Result<TempDir> {
+    tempfile::Builder::new().prefix("toolway-load-").tempdir().during("making a folder")
+}

@@ -1,0 +1,266 @@
+//! The main measurement: devices and callers on a gateway and, in the same run, as many callers on the bare relay.
+
+use std::collections::BTreeMap;
+use std::num::NonZero;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::caller::{Calls, Tally};
+use crate::churn::Churn;
+use crate::error::{Result, unexpected};
+use crate::gateway::{Gateway, Settings};
+use crate::procfs::{Memory, open_file_limit};
+use crate::relay::Relay;
+use crate::side::{Figures, Side};
+use crate::specs::app_frame;
+use crate::stage::{Devices, full_name, join_devices, open_callers, open_pairs};
+use crate::stats::{ratio, rounded};
+use crate::turns::{Round, alternate, range};
+
+/// Sockets of the harness that are neither devices nor callers: churn, children, `/proc`.
+const OTHER_FILES: usize = 200;
+
+/// What to measure.
+#[derive(Debug, Clone)]
+pub(crate) struct Plan {
+    /// The gateway; absent to measure the relay against itself, which shows how far the figures can be trusted.
+    pub(crate) gateway: Option<Settings>,
+    /// Runtime workers of the relay where the gateway does not say how many it has.
+    pub(crate) workers: Option<usize>,
+    /// How many devices, with five tools each.
+    pub(crate) devices: usize,
+    /// How many callers.
+    pub(crate) callers: usize,
+    /// How long each side is measured.
+    pub(crate) seconds: f64,
+    /// Calls a second, all callers together; as fast as they are answered where absent.
+    pub(crate) rate: Option<f64>,
+    /// Bytes of text that go to the device and back.
+    pub(crate) payload: usize,
+    /// How many further devices come and go in a second.
+    pub(crate) churn: Option<f64>,
+    /// Whether no two devices offer the same specs.
+    pub(crate) distinct_specs: bool,
+}
+
+/// What came of it. Ratios are gateway ÷ relay over all slices; a range is of the rounds of slices one by one.
+#[derive(Debug, Serialize)]
+pub(crate) struct LoadReport {
+    pub(crate) calls: usize,
+    pub(crate) errors: u64,
+    pub(crate) calls_per_s: f64,
+    pub(crate) p50_us: f64,
+    pub(crate) p90_us: f64,
+    pub(crate) p99_us: f64,
+    pub(crate) max_us: f64,
+    pub(crate) relay_calls: usize,
+    pub(crate) relay_errors: u64,
+    pub(crate) relay_calls_per_s: f64,
+    pub(crate) relay_p50_us: f64,
+    pub(crate) relay_p90_us: f64,
+    pub(crate) relay_p99_us: f64,
+    pub(crate) relay_max_us: f64,
+    pub(crate) p50_ratio: f64,
+    pub(crate) calls_per_s_ratio: f64,
+    pub(crate) cpu_ratio: f64,
+    pub(crate) p50_ratio_range: [f64; 2],
+    pub(crate) calls_per_s_ratio_range: [f64; 2],
+    pub(crate) cpu_ratio_range: [f64; 2],
+    pub(crate) gateway_cpu_us_per_call: f64,
+    pub(crate) relay_cpu_us_per_call: f64,
+    /// Devices and callers while it was the gateway's turn; they share one thread.
+    pub(crate) harness_cpu_us_per_call: f64,
+    pub(crate) gateway_rss_bytes: u64,
+    pub(crate) gateway_peak_rss_bytes: u64,
+    pub(crate) relay_rss_bytes: u64,
+    pub(crate) devices: usize,
+    pub(crate) callers: usize,
+    pub(crate) seconds: f64,
+    pub(crate) rate: Option<f64>,
+    pub(crate) payload_bytes: usize,
+    pub(crate) distinct_specs: bool,
+    pub(crate) churn_per_s: Option<f64>,
+    /// How many devices came and went, and how long from connecting to registered.
+    pub(crate) reconnects: usize,
+    pub(crate) reconnect_p50_us: f64,
+    pub(crate) reconnect_p99_us: f64,
+    /// Runtime workers of the relay, and whether the gateway itself named that number as its own.
+    pub(crate) workers: usize,
+    pub(crate) workers_from_gateway: bool,
+    pub(crate) error_kinds: BTreeMap<String, u64>,
+    pub(crate) relay_error_kinds: BTreeMap<String, u64>,
+}
+
+/// What is measured against the relay.
+enum Subject {
+    Gateway(Gateway),
+    Relay(Relay),
+}
+
+impl Subject {
+    async fn start(plan: &Plan) -> Result<Self> {
+        match &plan.gateway {
+            Some(settings) => {
+                let settings = settings.holding(plan.devices + plan.callers);
+                Gateway::start(&settings).await.map(Self::Gateway)
+            }
+            None => Relay::start(own_rule(plan.workers), plan.callers).await.map(Self::Relay),
+        }
+    }
+
+    fn pid(&self) -> u32 {
+        match self {
+            Self::Gateway(gateway) => gateway.pid(),
+            Self::Relay(relay) => relay.pid(),
+        }
+    }
+
+    async fn workers(&self) -> Option<usize> {
+        match self {
+            Self::Gateway(gateway) => gateway.workers().await,
+            Self::Relay(_) => None,
+        }
+    }
+
+    async fn tool_names(&self, plan: &Plan, devices: &mut Devices) -> Result<Vec<String>> {
+        match self {
+            Self::Gateway(gateway) => {
+                join_devices(gateway, "load", plan.devices, plan.distinct_specs, devices).await
+            }
+            Self::Relay(_) => Ok((0..plan.devices).map(|number| full_name("load", number)).collect()),
+        }
+    }
+
+    async fn side(&self, plan: &Plan, calls: &Arc<Calls>, devices: &mut Devices) -> Result<Side> {
+        let callers = match self {
+            Self::Gateway(gateway) => open_callers(gateway, plan.callers, calls).await?,
+            Self::Relay(relay) => open_pairs(relay, plan.callers, calls, devices).await?,
+        };
+        Ok(Side::new(self.pid(), callers))
+    }
+
+    async fn churn(&self, plan: &Plan) -> Result<Option<Churn>> {
+        match (self, plan.churn) {
+            (Self::Gateway(gateway), Some(per_s)) => {
+                Churn::new(gateway, per_s, app_frame(None).into()).await.map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    async fn kill(self) -> Result<()> {
+        match self {
+            Self::Gateway(gateway) => gateway.kill().await,
+            Self::Relay(relay) => relay.kill().await,
+        }
+    }
+}
+
+/// How many runtime workers there are where nobody says: one a core.
+fn own_rule(workers: Option<usize>) -> usize {
+    workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, NonZero::get))
+}
+
+/// Measures.
+pub(crate) async fn measure(plan: &Plan) -> Result<LoadReport> {
+    check(plan)?;
+    let mut devices = Devices::new();
+    let subject = Subject::start(plan).await?;
+    let said_workers = subject.workers().await;
+    let workers = said_workers.unwrap_or_else(|| own_rule(plan.workers));
+    let relay = Relay::start(workers, plan.callers).await?;
+
+    let names = subject.tool_names(plan, &mut devices).await?;
+    let calls = Arc::new(Calls::new(&names, plan.payload));
+    let mut side = subject.side(plan, &calls, &mut devices).await?;
+    let mut relay_side =
+        Side::new(relay.pid(), open_pairs(&relay, plan.callers, &calls, &mut devices).await?);
+    let churn = subject.churn(plan).await?;
+
+    let length = Duration::from_secs_f64(plan.seconds);
+    let rounds = alternate(&mut side, &mut relay_side, length, plan.rate, churn.as_ref()).await?;
+
+    let memory = [Memory::of(subject.pid())?, Memory::of(relay.pid())?];
+    let mut figures = [side.figures(), relay_side.figures()];
+    let came = churn.map(|churn| churn.outcome()).unwrap_or_default();
+    let [measured, _] = &mut figures;
+    measured.tally.errors.extend(came.errors.clone());
+    while let Some(ended) = devices.try_join_next() {
+        let why = ended.unwrap_or_else(|error| error.to_string());
+        measured.tally.error(format!("a device was lost: {why}"));
+    }
+    subject.kill().await?;
+    relay.kill().await?;
+    Ok(report(plan, (workers, said_workers.is_some()), figures, memory, &rounds, came))
+}
+
+fn check(plan: &Plan) -> Result<()> {
+    if plan.devices == 0 || plan.callers == 0 || !plan.seconds.is_normal() || plan.seconds < 0.0 {
+        return unexpected("nothing to measure: devices, callers and seconds must be more than zero");
+    }
+    let files = u64::try_from(plan.devices + 3 * plan.callers + OTHER_FILES).unwrap_or(u64::MAX);
+    let limit = open_file_limit();
+    if files > limit {
+        return unexpected(format!(
+            "this needs {files} open files and a process may have {limit}: use fewer, raise the limit (ulimit -n), \
+             or measure with --idle, which spreads devices over several processes"
+        ));
+    }
+    Ok(())
+}
+
+fn report(
+    plan: &Plan,
+    (workers, workers_from_gateway): (usize, bool),
+    [gateway, relay]: [Figures; 2],
+    [memory, relay_memory]: [Memory; 2],
+    rounds: &[Round],
+    mut came: Tally,
+) -> LoadReport {
+    let reconnects = came.latencies.summary();
+    let rounded_range = |of: fn(&Round) -> f64| range(rounds, of).map(rounded);
+    LoadReport {
+        calls: gateway.latency.count,
+        errors: gateway.tally.error_count(),
+        calls_per_s: rounded(gateway.calls_per_s),
+        p50_us: gateway.latency.p50_us,
+        p90_us: gateway.latency.p90_us,
+        p99_us: gateway.latency.p99_us,
+        max_us: gateway.latency.max_us,
+        relay_calls: relay.latency.count,
+        relay_errors: relay.tally.error_count(),
+        relay_calls_per_s: rounded(relay.calls_per_s),
+        relay_p50_us: relay.latency.p50_us,
+        relay_p90_us: relay.latency.p90_us,
+        relay_p99_us: relay.latency.p99_us,
+        relay_max_us: relay.latency.max_us,
+        p50_ratio: rounded(ratio(gateway.latency.p50_us, relay.latency.p50_us)),
+        calls_per_s_ratio: rounded(ratio(gateway.calls_per_s, relay.calls_per_s)),
+        cpu_ratio: rounded(ratio(gateway.cpu_us_per_call, relay.cpu_us_per_call)),
+        p50_ratio_range: rounded_range(|round| round.p50),
+        calls_per_s_ratio_range: rounded_range(|round| round.calls_per_s),
+        cpu_ratio_range: rounded_range(|round| round.cpu),
+        gateway_cpu_us_per_call: rounded(gateway.cpu_us_per_call),
+        relay_cpu_us_per_call: rounded(relay.cpu_us_per_call),
+        harness_cpu_us_per_call: rounded(gateway.own_cpu_us_per_call),
+        gateway_rss_bytes: memory.resident,
+        gateway_peak_rss_bytes: memory.peak,
+        relay_rss_bytes: relay_memory.resident,
+        devices: plan.devices,
+        callers: plan.callers,
+        seconds: plan.seconds,
+        rate: plan.rate,
+        payload_bytes: plan.payload,
+        distinct_specs: plan.distinct_specs,
+        churn_per_s: plan.churn,
+        reconnects: reconnects.count,
+        reconnect_p50_us: reconnects.p50_us,
+        reconnect_p99_us: reconnects.p99_us,
+        workers,
+        workers_from_gateway,
+        error_kinds: gateway.tally.errors,
+        relay_error_kinds: relay.tally.errors,
+    }
+}

@@ -1,0 +1,154 @@
+//! Child processes: the gateway, the relay, and the harness's own helpers. Each says on its standard output, in
+//! JSON lines, when it is ready; each is killed when it is let go of.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+
+use crate::error::{During, Failure, Result, unexpected, within};
+use crate::procfs::open_file_limit;
+
+const END_LIMIT: Duration = Duration::from_secs(20);
+const LOG_SHOWN: usize = 2000;
+
+/// What to start.
+#[derive(Debug, Clone)]
+pub(crate) struct Program {
+    /// What it is called in messages.
+    pub(crate) name: &'static str,
+    /// The executable.
+    pub(crate) path: PathBuf,
+    /// Its arguments.
+    pub(crate) args: Vec<String>,
+    /// Variables to set; all others that start with `TOOLWAY_` are taken away.
+    pub(crate) env: Vec<(String, String)>,
+    /// Where its standard error goes.
+    pub(crate) log: PathBuf,
+    /// How many files it will hold open.
+    pub(crate) open_files: u64,
+}
+
+impl Program {
+    /// This harness itself, as one of its hidden subcommands.
+    pub(crate) fn myself(name: &'static str, args: &[&str], folder: &Path, open_files: u64) -> Result<Self> {
+        Ok(Self {
+            name,
+            path: std::env::current_exe().during("finding the harness's own executable")?,
+            args: args.iter().map(|arg| (*arg).to_owned()).collect(),
+            env: Vec::new(),
+            log: folder.join(format!("{name}.log")),
+            open_files,
+        })
+    }
+}
+
+/// A running child.
+#[derive(Debug)]
+pub(crate) struct Process {
+    name: &'static str,
+    log: PathBuf,
+    child: Child,
+    pid: u32,
+    stdin: ChildStdin,
+    /// Absent once nothing more is expected of it.
+    lines: Option<Lines<BufReader<ChildStdout>>>,
+}
+
+impl Process {
+    /// Starts it.
+    pub(crate) fn start(program: &Program) -> Result<Self> {
+        let Program { name, path, args, env, log, open_files } = program;
+        let what = format!("starting {name} ({})", path.display());
+        let errors = std::fs::File::options().create(true).append(true).open(log).during(&what)?;
+        let mut command = command(path, *open_files);
+        for (key, _) in std::env::vars_os() {
+            if key.to_string_lossy().starts_with("TOOLWAY_") {
+                command.env_remove(key);
+            }
+        }
+        command.args(args).envs(env.iter().map(|(key, value)| (key, value)));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors).kill_on_drop(true);
+        let mut child = command.spawn().during(&what)?;
+        match (child.id(), child.stdin.take(), child.stdout.take()) {
+            (Some(pid), Some(stdin), Some(stdout)) => {
+                let lines = Some(BufReader::new(stdout).lines());
+                Ok(Self { name, log: log.clone(), child, pid, stdin, lines })
+            }
+            _ => unexpected(format!("{what}: it ended at once")),
+        }
+    }
+
+    /// Its process id.
+    pub(crate) fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// Waits for the next line that has the form of `T`.
+    pub(crate) async fn event<T: DeserializeOwned>(&mut self, limit: Duration) -> Result<T> {
+        let what = format!("waiting for {}", self.name);
+        let next = async {
+            while let Some(lines) = &mut self.lines {
+                let Some(line) = lines.next_line().await.during(&what)? else { break };
+                if let Ok(event) = serde_json::from_str(&line) {
+                    return Ok(event);
+                }
+            }
+            unexpected(format!("{what}: it ended"))
+        };
+        within(limit, &what, next).await.map_err(|failure| self.with_log(&failure))
+    }
+
+    /// Reads on what it prints, so that it never has to wait for us, and looks at none of it.
+    pub(crate) fn ignore_output(&mut self) {
+        if let Some(mut lines) = self.lines.take() {
+            tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+        }
+    }
+
+    /// Sends it a line.
+    pub(crate) async fn tell(&mut self, line: &str) -> Result<()> {
+        let what = format!("telling {} what to do", self.name);
+        self.stdin.write_all(format!("{line}\n").as_bytes()).await.during(&what)
+    }
+
+    /// Ends it without asking.
+    pub(crate) async fn kill(mut self) -> Result<()> {
+        let what = format!("ending {}", self.name);
+        within(END_LIMIT, &what, async { self.child.kill().await.during(&what) }).await
+    }
+
+    /// Asks it to end (SIGTERM) and waits until it has.
+    pub(crate) async fn terminate(mut self) -> Result<()> {
+        let what = format!("ending {}", self.name);
+        let mut kill = Command::new("sh");
+        kill.args(["-c", "kill -TERM \"$0\"", &self.pid.to_string()]);
+        kill.status().await.during(&what)?;
+        within(END_LIMIT, &what, async { self.child.wait().await.during(&what) }).await?;
+        Ok(())
+    }
+
+    /// A failure together with the last that the process had to say.
+    fn with_log(&self, failure: &Failure) -> Failure {
+        let log = std::fs::read(&self.log).unwrap_or_default();
+        let tail = log.get(log.len().saturating_sub(LOG_SHOWN)..).unwrap_or_default();
+        match String::from_utf8_lossy(tail).trim() {
+            "" => Failure::Unexpected(format!("{failure}; it logged nothing")),
+            text => Failure::Unexpected(format!("{failure}; the end of its log:\n{text}")),
+        }
+    }
+}
+
+/// The command for `path`, with the limit of open files raised where it is too low for what is to be measured:
+/// by the shell, which then becomes the program.
+fn command(path: &Path, open_files: u64) -> Command {
+    if open_file_limit() >= open_files {
+        return Command::new(path);
+    }
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(format!("ulimit -n {open_files} && exec \"$0\" \"$@\"")).arg(path);
+    command
+}

@@ -1,0 +1,155 @@
+//! The bare relay: what passing a frame from one socket to another costs with the runtime, the WebSocket library
+//! and the buffer sizes that the gateway uses, when nothing is read, checked, matched or recorded. A process of
+//! its own, so that its CPU time is its own.
+//!
+//! `/caller/N` and `/device/N` are joined as soon as both are there; one task then passes frames both ways.
+
+use std::collections::HashMap;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
+use axum::extract::{Path, State};
+use axum::response::Response;
+use axum::routing::{any, get};
+use axum::serve::ListenerExt;
+use futures_util::stream::{SplitSink, SplitStream};
+use futures_util::{FutureExt, SinkExt, StreamExt};
+use parking_lot::Mutex;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+
+use crate::error::{During, Result};
+use crate::gateway::{authority_when_ready, data_folder};
+use crate::process::{Process, Program};
+use crate::report::say;
+use crate::socket::READ_BUFFER;
+
+/// Sockets that wait for their other half.
+type Waiting = Arc<Mutex<HashMap<usize, oneshot::Sender<WebSocket>>>>;
+
+/// The relay as a process.
+#[derive(Debug)]
+pub(crate) struct Relay {
+    /// `host:port`.
+    pub(crate) authority: String,
+    process: Process,
+    _folder: tempfile::TempDir,
+}
+
+impl Relay {
+    /// Starts it.
+    pub(crate) async fn start(workers: usize, pairs: usize) -> Result<Self> {
+        let folder = data_folder()?;
+        let files = u64::try_from(pairs * 2 + 200).unwrap_or(u64::MAX);
+        let args = ["relay", "--workers", &workers.to_string()];
+        let mut process = Process::start(&Program::myself("relay", &args, folder.path(), files)?)?;
+        let authority = authority_when_ready(&mut process).await?;
+        Ok(Self { authority, process, _folder: folder })
+    }
+
+    /// Its process id.
+    pub(crate) fn pid(&self) -> u32 {
+        self.process.pid()
+    }
+
+    /// Ends it.
+    pub(crate) async fn kill(self) -> Result<()> {
+        self.process.kill().await
+    }
+}
+
+/// Runs the relay until standard input ends.
+pub(crate) fn serve_process(workers: usize) -> Result<()> {
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime =
+        runtime.worker_threads(workers).enable_all().build().during("starting the relay's runtime")?;
+    runtime.block_on(async {
+        let (authority, serving) = serve().await?;
+        let mut input = crate::held::input_lines();
+        say(&serde_json::json!({"event": "ready", "url": format!("http://{authority}")}).to_string())?;
+        tokio::select! {
+            result = tokio::spawn(serving) => match result {
+                Ok(served) => served,
+                Err(error) => Err(crate::error::Failure::Unexpected(error.to_string())),
+            },
+            () = async { while input.recv().await.is_some() {} } => Ok(()),
+        }
+    })
+}
+
+/// Binds a free port; gives the address and the server to run.
+pub(crate) async fn serve() -> Result<(String, impl Future<Output = Result<()>>)> {
+    let waiting = Waiting::default();
+    let router = Router::new()
+        .route("/health", get(|| async { "{}" }))
+        .route("/caller/{number}", any(upgrade))
+        .route("/device/{number}", any(upgrade))
+        .with_state(waiting);
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.during("listening for the relay")?;
+    let authority = listener.local_addr().during("listening for the relay")?.to_string();
+    // A socket that can't be set up so is still served; the figures would show it.
+    let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
+    Ok((authority, async move { axum::serve(listener, router).await.during("serving the relay") }))
+}
+
+async fn upgrade(
+    Path(number): Path<usize>,
+    State(waiting): State<Waiting>,
+    upgrade: WebSocketUpgrade,
+) -> Response {
+    upgrade.read_buffer_size(READ_BUFFER).on_upgrade(move |socket| meet(number, socket, waiting))
+}
+
+/// The first of a pair waits for the second; the second passes frames for both.
+async fn meet(number: usize, socket: WebSocket, waiting: Waiting) {
+    let first = waiting.lock().remove(&number);
+    match first {
+        Some(first) => {
+            // Where the first has gone meanwhile, there is nothing to relay.
+            let _gone = first.send(socket);
+        }
+        None => {
+            let (sender, receiver) = oneshot::channel();
+            waiting.lock().insert(number, sender);
+            if let Ok(other) = receiver.await {
+                join(socket, other).await;
+            }
+        }
+    }
+}
+
+async fn join(one: WebSocket, other: WebSocket) {
+    let (one_out, one_in) = one.split();
+    let (other_out, other_in) = other.split();
+    tokio::select! {
+        () = pump(one_in, other_out) => {}
+        () = pump(other_in, one_out) => {}
+    }
+}
+
+/// Passes frames on; what is there at once goes out in one write.
+async fn pump(mut from: SplitStream<WebSocket>, mut to: SplitSink<WebSocket, Message>) {
+    while let Some(Ok(frame)) = from.next().await {
+        let mut next = Some(frame);
+        while let Some(frame) = next {
+            match frame {
+                Message::Text(_) | Message::Binary(_) => {
+                    if to.feed(frame).await.is_err() {
+                        return;
+                    }
+                }
+                Message::Close(_) => return,
+                Message::Ping(_) | Message::Pong(_) => {}
+            }
+            next = from.next().now_or_never().flatten().and_then(std::result::Result::ok);
+        }
+        if to.flush().await.is_err() {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

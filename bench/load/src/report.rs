@@ -1,0 +1,238 @@
+//! What is printed: results on standard output, progress on standard error.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+use serde::Serialize;
+
+use crate::error::{During, Result};
+use crate::idle::IdleReport;
+use crate::load::LoadReport;
+use crate::register::RegisterReport;
+use crate::start::StartReport;
+use crate::table::Table;
+
+/// A result: what a person reads, and whether it can be believed.
+pub(crate) trait Report: Serialize {
+    /// For people.
+    fn text(&self) -> String;
+    /// Whether calls were made and none failed.
+    fn sound(&self) -> bool;
+}
+
+/// Prints a result in the form that was asked for.
+pub(crate) fn print(report: &impl Report, json: bool) -> Result<()> {
+    let text =
+        if json { serde_json::to_string_pretty(report).during("writing the result")? } else { report.text() };
+    say(text.trim_end())
+}
+
+/// Prints a line on standard output.
+pub(crate) fn say(line: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{line}").and_then(|()| out.flush()).during("writing to standard output")
+}
+
+/// Says on standard error what is going on.
+pub(crate) fn note(line: &str) {
+    // Where nobody can be told, the measuring goes on.
+    drop(writeln!(std::io::stderr().lock(), "{line}"));
+}
+
+/// Bytes as people read them.
+pub(crate) fn size(bytes: f64) -> String {
+    match bytes {
+        big if big >= 10e6 => format!("{:.1} MB", big / 1e6),
+        big if big >= 1e6 => format!("{:.2} MB", big / 1e6),
+        small => format!("{:.1} KB", small / 1e3),
+    }
+}
+
+fn errors(text: &mut String, whose: &str, kinds: &BTreeMap<String, u64>) {
+    for (kind, count) in kinds {
+        // Writing to a string can't fail.
+        let _ = writeln!(text, "{whose} error, {count} ×: {kind}");
+    }
+}
+
+impl Report for LoadReport {
+    fn text(&self) -> String {
+        let mut text = format!(
+            "{} devices, {} callers, {} s each side in turns, {} bytes of payload{}{}{}\n\
+             relay: {} runtime workers ({}); devices and callers share one thread of the harness\n\n",
+            self.devices,
+            self.callers,
+            self.seconds,
+            self.payload_bytes,
+            self.rate.map_or_else(|| ", closed loop".to_owned(), |rate| format!(", {rate} calls/s")),
+            if self.distinct_specs { ", distinct specs" } else { "" },
+            self.churn_per_s.map_or_else(String::new, |per_s| format!(", {per_s} reconnects/s")),
+            self.workers,
+            if self.workers_from_gateway {
+                "as the gateway says it has"
+            } else {
+                "the gateway named no number"
+            },
+        );
+        let mut row = |what: &str, gateway: f64, relay: f64, ratio: String| {
+            let _ = writeln!(text, "{what:<18}{gateway:>12.1}{relay:>12.1}  {ratio}");
+        };
+        let with_range = |ratio: f64, [low, high]: [f64; 2]| format!("{ratio:>6.2}  ({low:.2} to {high:.2})");
+        row(
+            "calls/s",
+            self.calls_per_s,
+            self.relay_calls_per_s,
+            with_range(self.calls_per_s_ratio, self.calls_per_s_ratio_range),
+        );
+        row("p50, µs", self.p50_us, self.relay_p50_us, with_range(self.p50_ratio, self.p50_ratio_range));
+        row("p90, µs", self.p90_us, self.relay_p90_us, String::new());
+        row("p99, µs", self.p99_us, self.relay_p99_us, String::new());
+        row("max, µs", self.max_us, self.relay_max_us, String::new());
+        row(
+            "CPU/call, µs",
+            self.gateway_cpu_us_per_call,
+            self.relay_cpu_us_per_call,
+            with_range(self.cpu_ratio, self.cpu_ratio_range),
+        );
+        row(
+            "memory, MB",
+            self.gateway_rss_bytes as f64 / 1e6,
+            self.relay_rss_bytes as f64 / 1e6,
+            String::new(),
+        );
+        row("calls", self.calls as f64, self.relay_calls as f64, String::new());
+        row("errors", self.errors as f64, self.relay_errors as f64, String::new());
+        text.insert_str(
+            text.find("calls/s   ").unwrap_or(0),
+            &format!("{:<18}{:>12}{:>12}  {:>6}\n", "", "gateway", "relay", "ratio"),
+        );
+        let _ =
+            writeln!(text, "the harness itself used {:.1} µs of CPU a call", self.harness_cpu_us_per_call);
+        if self.churn_per_s.is_some() {
+            let _ = writeln!(
+                text,
+                "{} reconnects; from connecting to registered p50 {:.0} µs, p99 {:.0} µs",
+                self.reconnects, self.reconnect_p50_us, self.reconnect_p99_us
+            );
+        }
+        errors(&mut text, "gateway", &self.error_kinds);
+        errors(&mut text, "relay", &self.relay_error_kinds);
+        text
+    }
+
+    fn sound(&self) -> bool {
+        self.calls > 0 && self.relay_calls > 0 && self.errors == 0 && self.relay_errors == 0
+    }
+}
+
+impl Report for IdleReport {
+    fn text(&self) -> String {
+        let mut text = format!(
+            "{} devices with {} tools each ({}), from {} processes, connected in {:.1} s; {} still held\n\
+             memory {} before, {} after: {} a device{}; {} at the end, {} at most\n\
+             calls to random ones: p50 {:.1} µs, p99 {:.1} µs; with 10 devices p50 {:.1} µs, p99 {:.1} µs; \
+             ratio {:.2} ({} calls, {} errors)\n",
+            self.devices,
+            self.tools_per_device,
+            if self.distinct_specs { "all specs distinct" } else { "the same on all" },
+            self.processes,
+            self.connect_seconds,
+            self.held,
+            size(self.rss_before_bytes as f64),
+            size(self.rss_after_bytes as f64),
+            size(self.bytes_per_device),
+            unsettled(self.rss_settled),
+            size(self.gateway_rss_bytes as f64),
+            size(self.gateway_peak_rss_bytes as f64),
+            self.p50_us,
+            self.p99_us,
+            self.p50_at_10_us,
+            self.p99_at_10_us,
+            self.p50_ratio,
+            self.calls,
+            self.errors,
+        );
+        errors(&mut text, "gateway", &self.error_kinds);
+        text
+    }
+
+    fn sound(&self) -> bool {
+        self.calls > 0 && self.errors == 0 && self.held == self.devices
+    }
+}
+
+fn unsettled(settled: bool) -> &'static str {
+    if settled { "" } else { " (still moving when read)" }
+}
+
+/// Both kinds of registration.
+#[derive(Debug, Serialize)]
+pub(crate) struct RegisterReports {
+    pub(crate) same_schema: RegisterReport,
+    pub(crate) distinct_schemas: RegisterReport,
+}
+
+impl Report for RegisterReports {
+    fn text(&self) -> String {
+        [("the same schema", &self.same_schema), ("all distinct", &self.distinct_schemas)]
+            .map(|(kind, report)| {
+                format!(
+                    "{} tools, {}, {kind}: registered in {:.1} ms, {} more memory{}, {} more at its peak \
+                     (median of {})\n",
+                    report.tools,
+                    size(report.bytes as f64),
+                    report.register_ms,
+                    size(report.rss_growth_bytes),
+                    unsettled(report.rss_settled),
+                    size(report.peak_growth_bytes),
+                    report.rounds,
+                )
+            })
+            .concat()
+    }
+
+    fn sound(&self) -> bool {
+        self.same_schema.rounds > 0 && self.distinct_schemas.rounds > 0
+    }
+}
+
+impl Report for StartReport {
+    fn text(&self) -> String {
+        format!(
+            "start to first answer {:.1} ms (median of {}; slowest {:.1} ms), idle memory {}{}, binary {}\n",
+            self.start_ms,
+            self.starts,
+            self.slowest_start_ms,
+            size(self.idle_rss_bytes as f64),
+            unsettled(self.rss_settled),
+            size(self.binary_bytes as f64),
+        )
+    }
+
+    fn sound(&self) -> bool {
+        self.starts > 0
+    }
+}
+
+impl Report for Table {
+    fn text(&self) -> String {
+        self.drawn()
+    }
+
+    fn sound(&self) -> bool {
+        self.rows.iter().all(|row| row.sound)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_few_digits() {
+        assert_eq!(size(18_432.0), "18.4 KB");
+        assert_eq!(size(2_345_678.0), "2.35 MB");
+        assert_eq!(size(123_456_789.0), "123.5 MB");
+    }
+}

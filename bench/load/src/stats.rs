@@ -1,0 +1,76 @@
+//! Latencies and what is said of them. Every sample is kept (four bytes each), so percentiles are exact.
+
+use std::time::Duration;
+
+/// Samples, in tenths of a microsecond.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Latencies(Vec<u32>);
+
+/// What is said of a set of samples, in microseconds; zeros where there are none.
+#[derive(Debug, Default, Clone, Copy, PartialEq)]
+pub(crate) struct Summary {
+    /// How many.
+    pub(crate) count: usize,
+    /// Half are no slower.
+    pub(crate) p50_us: f64,
+    /// Nine in ten are no slower.
+    pub(crate) p90_us: f64,
+    /// 99 in 100 are no slower.
+    pub(crate) p99_us: f64,
+    /// The slowest.
+    pub(crate) max_us: f64,
+}
+
+impl Latencies {
+    /// Keeps one sample; anything over seven minutes counts as seven minutes.
+    pub(crate) fn record(&mut self, took: Duration) {
+        self.0.push(u32::try_from(took.as_nanos() / 100).unwrap_or(u32::MAX));
+    }
+
+    /// Takes over another set's samples.
+    pub(crate) fn append(&mut self, mut other: Self) {
+        self.0.append(&mut other.0);
+    }
+
+    /// Sorts the samples and reads the percentiles off (nearest rank).
+    pub(crate) fn summary(&mut self) -> Summary {
+        self.0.sort_unstable();
+        Summary {
+            count: self.0.len(),
+            p50_us: self.at_percent(50),
+            p90_us: self.at_percent(90),
+            p99_us: self.at_percent(99),
+            max_us: self.at_percent(100),
+        }
+    }
+
+    fn at_percent(&self, percent: usize) -> f64 {
+        let rank = (self.0.len() * percent).div_ceil(100);
+        self.0.get(rank.saturating_sub(1)).map_or(0.0, |tenths| f64::from(*tenths) / 10.0)
+    }
+}
+
+/// The middle value, or the mean of the two in the middle; zero where there are none.
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match (values.get(middle), middle.checked_sub(1).and_then(|below| values.get(below))) {
+        (Some(upper), Some(lower)) if values.len().is_multiple_of(2) => f64::midpoint(*lower, *upper),
+        (Some(value), _) => *value,
+        (None, _) => 0.0,
+    }
+}
+
+/// `part / whole`; zero where there is nothing to divide by, so that a report never holds a NaN.
+pub(crate) fn ratio(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
+}
+
+/// A number for JSON: no more digits than mean something.
+pub(crate) fn rounded(value: f64) -> f64 {
+    let scale = if value.abs() >= 100.0 { 10.0 } else { 1000.0 };
+    (value * scale).round() / scale
+}
+
+#[cfg(test)]
+mod tests;
