@@ -1,0 +1,181 @@
+"""The rights table: role × endpoint × door."""
+
+import pytest
+from shapes import check_success, dig
+from toolway_client import refused, tool, unique
+
+ROLES = ["owner", "client", "device", "companion", "none", "wrong", "revoked", "revoked device", "expired"]
+NOBODY = {"none", "wrong", "revoked", "revoked device", "expired"}
+CHATS = {"owner", "client", "companion"}
+OFFERS = {"owner", "device", "companion"}
+
+
+@pytest.fixture(scope="session")
+async def tokens(gw, http):
+    """One token of each kind, made once."""
+    from conftest import Net
+
+    net = Net(gw, http, [])
+    made = {
+        "owner": gw.owner_token,
+        "client": await net.client(),
+        "device": await net.pair("device"),
+        "companion": await net.pair("companion"),
+        "none": None,
+        "wrong": "twy_o_" + "A" * 43,
+        "expired": await net.expired(),
+    }
+    record = await net.client_record()
+    made["revoked"] = record["token"]
+    identity = dig({k: v for k, v in record.items() if k != "token"}, "id")
+    assert (await net.rest().delete(f"/api/tokens/{identity}")).status_code in (200, 204)
+    name = unique("revoked")
+    made["revoked device"] = await net.pair("device", device_id=name, name=name)
+    device = await net.v2(token=made["revoked device"], name=name, device_id=name)
+    assert (await net.revoke_device(device.source)).status_code in (200, 204)
+    await device.until_closed()
+    return made
+
+
+@pytest.fixture(scope="session")
+async def target(gw, http):
+    """A tool to call, and a call that the owner made."""
+    from conftest import Net
+    from toolway_client import DeviceV2
+
+    net = Net(gw, http, [])
+    name = unique("target")
+    device = await DeviceV2.join(
+        gw, await net.pair(), [tool("work")], name=name, device_id=name, handler=lambda r: "ran"
+    )
+    answer = await net.rest().call(f"{name}__work")
+    check_success(answer, "ran")
+    await net.logged(answer["call_id"])
+    yield {"tool": f"{name}__work", "call": answer["call_id"]}
+    await device.close()
+
+
+# (method, path, body, who may, what it answers then, what the owner-only ones must not answer)
+ENDPOINTS = [
+    ("GET", "/api/tools", None, CHATS, {200}),
+    ("GET", "/api/tools/{tool}", None, CHATS, {200}),
+    ("POST", "/api/tools/{tool}/call", {"args": {}}, CHATS, {200}),
+    ("GET", "/api/calls", None, CHATS, {200}),
+    # A call that is not one's own looks like one that is not there.
+    ("GET", "/api/calls/{call}", None, CHATS, {200, 404}),
+    ("GET", "/api/devices", None, {"owner"}, {200}),
+    ("PATCH", "/api/devices/no-such", {}, {"owner"}, {400, 404, 422}),
+    ("DELETE", "/api/devices/no-such", None, {"owner"}, {404}),
+    ("POST", "/api/pair", {"role": "device"}, {"owner"}, {200, 201}),
+    ("GET", "/api/tokens", None, {"owner"}, {200}),
+    ("POST", "/api/tokens", {"role": "client"}, {"owner"}, {200, 201}),
+    ("DELETE", "/api/tokens/no-such", None, {"owner"}, {400, 404}),
+]
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda e: f"{e[0]} {e[1]}")
+async def test_rights_rest(net, tokens, target, endpoint, role):
+    method, path, body, allowed, answers = endpoint
+    response = await net.rest(tokens[role]).request(method, path.format(**target), json=body)
+    if role in NOBODY:
+        assert response.status_code == 401, response.text
+    elif role not in allowed:
+        assert response.status_code == 403, response.text
+    elif role == "owner":
+        assert response.status_code in answers - ({404} if "{call}" in path else set()), response.text
+    else:
+        assert response.status_code in answers, response.text
+    if response.status_code in (401, 403):
+        assert response.json()["message"], "a refusal says what was wrong"
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("path", ["/api/status", "/metrics", "/api/openapi.json"])
+async def test_rights_what_tells_of_the_gateway(net, tokens, path, role):
+    """Needs a token that holds; the table leaves open whether a client's will do, not a device's."""
+    response = await net.rest(tokens[role]).get(path)
+    if role in NOBODY:
+        assert response.status_code == 401
+    elif role == "owner":
+        assert response.status_code == 200
+    elif role == "device":
+        assert response.status_code == 403
+    else:
+        assert response.status_code in (200, 403)
+
+
+@pytest.mark.parametrize("role", ["none", "wrong", "device", "expired"])
+@pytest.mark.parametrize("path", ["/health", "/"])
+async def test_rights_open_paths(net, tokens, path, role):
+    response = await net.rest(tokens[role]).get(path)
+    assert response.status_code == 200
+    assert net.gw.owner_token not in response.text
+    assert str(net.gw.data_dir) not in response.text
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize(("path", "allowed"), [("/ws/chat", CHATS), ("/ws/device", OFFERS)])
+@pytest.mark.parametrize("door", ["header", "subprotocol", "query"])
+async def test_rights_sockets(net, tokens, path, allowed, door, role):
+    token = tokens[role]
+    how = {}
+    if door == "subprotocol" and token:
+        how = {"protocols": (f"bearer.{token}",)}
+    elif door == "query" and token:
+        how = {"query": {"token": token}}
+    elif door == "header":
+        how = {"token": token}
+    if role in allowed:
+        socket = await net.socket(path, **how)
+        await socket.send({"type": "connect", "device_name": unique("role")})
+        await socket.expect("connected")
+    else:
+        status, _ = await refused(net.gw, path, **how)
+        assert status == (401 if role in NOBODY else 403)
+
+
+@pytest.mark.parametrize("door", ["rest query", "rest subprotocol", "cookie", "basic"])
+async def test_rights_a_token_elsewhere_does_not_count_in_rest(net, door):
+    owner = net.gw.owner_token
+    headers = {
+        "rest subprotocol": {"Sec-WebSocket-Protocol": f"bearer.{owner}"},
+        "cookie": {"Cookie": f"token={owner}"},
+        "basic": {"Authorization": f"Basic {owner}"},
+    }.get(door, {})
+    query = {"token": owner} if door == "rest query" else None
+    response = await net.rest(None).get("/api/tokens", headers=headers, params=query)
+    assert response.status_code == 401
+
+
+async def test_r17_spent_revoked_and_expired_are_told_apart(net, tokens):
+    """So that a device knows to stop, and what to tell its owner."""
+    texts = {}
+    for role in ("wrong", "revoked", "expired"):
+        response = await net.rest(tokens[role]).get("/api/tools")
+        assert response.status_code == 401
+        texts[role] = response.text.lower()
+    assert "revoked" in texts["revoked"] and "expired" in texts["expired"]
+    assert "revoked" not in texts["wrong"] and "expired" not in texts["wrong"]
+    _, body = await refused(net.gw, "/ws/device", tokens["revoked device"])
+    assert "revoked" in body.lower()
+
+
+async def test_rights_a_client_cannot_raise_itself(net, tokens):
+    for role in ("client", "companion", "device"):
+        rest = net.rest(tokens[role])
+        for body in ({"role": "owner"}, {"role": "client"}):
+            assert (await rest.post("/api/tokens", body)).status_code == 403
+        assert (await rest.post("/api/pair", {"role": "companion"})).status_code == 403
+
+
+async def test_rights_nobody_makes_a_second_owner(net):
+    """The owner's token is one, rotated by command."""
+    assert (await net.rest().post("/api/tokens", {"role": "owner"})).status_code == 400
+    assert (await net.rest().post("/api/pair", {"role": "owner"})).status_code == 400
+
+
+async def test_rights_the_owner_cannot_lock_himself_out(net):
+    response = await net.rest().delete("/api/tokens/owner")
+    assert 400 <= response.status_code < 500
+    assert (await net.rest().get("/api/tokens")).status_code == 200
