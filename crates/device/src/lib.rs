@@ -1,1 +1,72 @@
-//! Placeholder.
+//! The SDK for a program that offers tools to a Toolway gateway: a laptop, a server, an app.
+//!
+//! ```no_run
+//! use schemars::JsonSchema;
+//! use serde::Deserialize;
+//! use toolway_device::{Device, Progress, Tool, ToolContext, failed};
+//!
+//! #[derive(Deserialize, JsonSchema)]
+//! struct Add {
+//!     a: i64,
+//!     b: i64,
+//! }
+//!
+//! #[tokio::main]
+//! async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let add = Tool::typed("add", "Adds two numbers", |args: Add, cx: ToolContext| async move {
+//!         cx.progress(Progress::at(0.5)).await;
+//!         let sum = args.a.checked_add(args.b).ok_or_else(|| failed("the sum is too large"))?;
+//!         Ok(serde_json::json!({ "sum": sum }))
+//!     });
+//!     let device = Device::builder("http://127.0.0.1:7717")
+//!         .token(std::fs::read_to_string("device.token")?.trim())
+//!         .name("Laptop")
+//!         .tool(add)
+//!         .build()?;
+//!     device.start().wait().await?;
+//!     Ok(())
+//! }
+//! ```
+//!
+//! [`pair()`] turns a pairing code into the token. The device stays connected by itself: faults of the network
+//! are tried again for ever, and only what no try would mend ends it ([`Stopped`]). A call runs once even
+//! where the connection is lost in the middle of it: it goes on, and its result is sent after the reconnect.
+//!
+//! There is no engine in here, no clock of its own over calls (the gateway decides how long they may take)
+//! and nothing that reads settings or the environment; it is small enough for a phone.
+
+mod address;
+mod answer;
+mod backoff;
+mod calls;
+mod connection;
+mod context;
+mod device;
+mod execute;
+pub mod pair;
+mod shared;
+pub mod status;
+pub mod stopped;
+mod supervise;
+pub mod tool;
+mod transport;
+pub mod trust;
+
+pub use address::{BadAddress, GatewayUrl};
+pub use backoff::Backoff;
+pub use context::{Progress, ToolContext, WaitingGuard};
+pub use device::{BuildError, Device, DeviceBuilder, DeviceHandle, Running};
+pub use pair::{PairError, PairOptions, PairedCredentials, pair};
+pub use schemars;
+pub use status::Status;
+pub use stopped::Stopped;
+pub use tokio_util::sync::CancellationToken;
+pub use tool::output::{IntoOutput, Json};
+pub use tool::table::BadTool;
+pub use tool::{NoArguments, Tool, failed};
+pub use toolway_types::{Code, ContentPart, JsonObject, RawJson, SpecDocument, ToolError, ToolOutput};
+pub use toolway_wire::from_client::WaitingFor;
+pub use toolway_wire::pairing::{KeyPin, KeyPrefix, PairRequest, PairingCode, PairingInput, PairingLink};
+pub use transport::ConnectError;
+pub use transport::refusal::Refusal;
+pub use trust::Trust;

@@ -1,0 +1,236 @@
+//! What a running tool gets beside its arguments: the time that remains, word that nobody waits any more,
+//! and ways to report.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::time::Instant;
+use tokio_tungstenite::tungstenite::Utf8Bytes;
+use tokio_util::sync::CancellationToken;
+use toolway_types::ContentPart;
+use toolway_wire::ClientMessage;
+use toolway_wire::from_client::{ToolProgress, ToolWaiting, WaitingFor};
+
+use crate::calls::Calls;
+
+/// How long the gateway's clock stops for a person, in all of one call.
+const MOST_WAITING: Duration = Duration::from_secs(120);
+
+/// One report of a running tool.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Progress {
+    /// How far.
+    pub progress: f64,
+    /// Of how much.
+    pub total: Option<f64>,
+    /// In words.
+    pub message: Option<String>,
+    /// Output so far.
+    pub content: Vec<ContentPart>,
+}
+
+impl Progress {
+    /// So far.
+    #[must_use]
+    pub fn at(progress: f64) -> Self {
+        Self { progress, ..Self::default() }
+    }
+
+    /// Of so much.
+    #[must_use]
+    pub fn of(mut self, total: f64) -> Self {
+        self.total = Some(total);
+        self
+    }
+
+    /// In words.
+    #[must_use]
+    pub fn saying(mut self, message: impl Into<String>) -> Self {
+        self.message = Some(message.into());
+        self
+    }
+
+    /// With a part of the output.
+    #[must_use]
+    pub fn with(mut self, part: ContentPart) -> Self {
+        self.content.push(part);
+        self
+    }
+}
+
+/// The clock of one call, as far as the device knows it. The gateway decides; this is for tools that want
+/// to be done in time, and for calls whose gateway is gone.
+#[derive(Debug, Default)]
+struct Timing {
+    deadline: Option<Instant>,
+    waiting_since: Option<Instant>,
+    waited: Duration,
+    last_progress: f64,
+    /// What is said again after a reconnect while a person is asked.
+    waiting_frame: Option<Utf8Bytes>,
+}
+
+impl Timing {
+    fn effective_deadline(&self, now: Instant) -> Option<Instant> {
+        let running = self.waiting_since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since));
+        self.deadline.map(|deadline| deadline + (self.waited + running).min(MOST_WAITING))
+    }
+}
+
+/// One running call. Shared by the tool, the connection and the call memory.
+pub(crate) struct Call {
+    pub(crate) id: Arc<str>,
+    pub(crate) name: String,
+    attempt: AtomicU32,
+    pub(crate) cancel: CancellationToken,
+    timing: Mutex<Timing>,
+    calls: Arc<Calls>,
+}
+
+impl Call {
+    pub(crate) fn new(id: Arc<str>, name: String, calls: Arc<Calls>) -> Self {
+        Self {
+            id,
+            name,
+            attempt: AtomicU32::new(1),
+            cancel: CancellationToken::new(),
+            timing: Mutex::default(),
+            calls,
+        }
+    }
+
+    /// Notes what the gateway said with the request, the first time or again. Gives back what it must be
+    /// told once more: that a person is being asked.
+    pub(crate) fn requested(&self, attempt: Option<u32>, deadline: Option<Instant>) -> Option<Utf8Bytes> {
+        self.attempt.store(attempt.unwrap_or(1), Ordering::Relaxed);
+        let mut timing = self.timing.lock();
+        timing.deadline = deadline;
+        timing.waited = Duration::ZERO;
+        timing.waiting_frame.clone()
+    }
+
+    /// When the gateway will have given up.
+    pub(crate) fn deadline(&self, now: Instant) -> Option<Instant> {
+        self.timing.lock().effective_deadline(now)
+    }
+}
+
+/// What a tool's function gets beside its arguments. Cheap to clone.
+#[derive(Clone)]
+pub struct ToolContext(pub(crate) Arc<Call>);
+
+impl ToolContext {
+    /// The call's id.
+    #[must_use]
+    pub fn call_id(&self) -> &str {
+        &self.0.id
+    }
+
+    /// The name under which the tool was called.
+    #[must_use]
+    pub fn tool_name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// How much time the gateway leaves; nothing where it did not say. It is for tools that can do less in
+    /// less time: the gateway itself cancels what is late.
+    #[must_use]
+    pub fn remaining(&self) -> Option<Duration> {
+        let now = Instant::now();
+        self.0.deadline(now).map(|deadline| deadline.saturating_duration_since(now))
+    }
+
+    /// Whether nobody waits for the result any more.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.0.cancel.is_cancelled()
+    }
+
+    /// Waits until nobody waits for the result any more. A tool that wants to clean up awaits this beside
+    /// its work; one that does not is dropped a moment after.
+    pub async fn cancelled(&self) {
+        self.0.cancel.cancelled().await;
+    }
+
+    /// A token that is cancelled with the call, to hand on.
+    #[must_use]
+    pub fn cancellation(&self) -> CancellationToken {
+        self.0.cancel.child_token()
+    }
+
+    /// Reports how far it is. Waits for room where the socket is slow; where there is no connection, or the
+    /// gateway does not know reports, nothing is sent.
+    pub async fn progress(&self, report: Progress) {
+        self.0.timing.lock().last_progress = report.progress;
+        let Progress { progress, total, message, content } = report;
+        self.send(ToolProgress { id: self.call_id().to_owned(), progress, total, message, content }).await;
+    }
+
+    /// Says that a person is being asked on this device. The gateway's clock for this call stands still, for
+    /// two minutes a call in all, until the guard is dropped.
+    pub async fn waiting(&self, waiting_for: WaitingFor, prompt: impl Into<String>) -> WaitingGuard {
+        let message = ToolWaiting {
+            id: self.call_id().to_owned(),
+            waiting_for,
+            prompt: Some(prompt.into()),
+            hint: None,
+        };
+        let frame = Utf8Bytes::from(ClientMessage::from(message).encode());
+        {
+            let mut timing = self.0.timing.lock();
+            timing.waiting_since = Some(Instant::now());
+            timing.waiting_frame = Some(frame.clone());
+        }
+        self.send_frame(frame).await;
+        WaitingGuard(self.clone())
+    }
+
+    async fn send(&self, message: impl Into<ClientMessage>) {
+        self.send_frame(message.into().encode().into()).await;
+    }
+
+    async fn send_frame(&self, frame: Utf8Bytes) {
+        if let Some(link) = self.0.calls.reporting_link() {
+            // A closed queue means that the connection is gone, and with it whoever would read this.
+            let _ = link.send(frame).await;
+        }
+    }
+}
+
+impl fmt::Debug for ToolContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolContext")
+            .field("id", &self.0.id)
+            .field("tool", &self.0.name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// While it lives, a person is being asked. Dropping it lets the gateway's clock run on.
+#[derive(Debug)]
+pub struct WaitingGuard(ToolContext);
+
+impl Drop for WaitingGuard {
+    fn drop(&mut self) {
+        let call = &self.0.0;
+        let progress = {
+            let mut timing = call.timing.lock();
+            if let Some(since) = timing.waiting_since.take() {
+                timing.waited += since.elapsed();
+            }
+            timing.waiting_frame = None;
+            timing.last_progress
+        };
+        let Some(link) = call.calls.reporting_link() else { return };
+        let message = ToolProgress { id: call.id.to_string(), progress, ..ToolProgress::default() };
+        let frame = Utf8Bytes::from(ClientMessage::from(message).encode());
+        // The next frame of the call starts the clock again. Where the queue is full, one is sent as soon
+        // as there is room.
+        if let (Err(frame), Ok(runtime)) = (link.try_send(frame), tokio::runtime::Handle::try_current()) {
+            runtime.spawn(async move { link.send(frame).await });
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! A tool: its spec, the validator made from it, and the function that runs.
+
+pub mod output;
+pub(crate) mod schema;
+pub(crate) mod table;
+
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use toolway_types::{Annotations, Code, JsonObject, RawJson, SpecDocument, ToolError, ToolOutput};
+
+use crate::context::ToolContext;
+use output::IntoOutput;
+use schema::Validator;
+
+type Handler =
+    dyn Fn(JsonObject, ToolContext) -> BoxFuture<'static, Result<ToolOutput, ToolError>> + Send + Sync;
+
+/// The argument type of a tool that takes none.
+#[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct NoArguments {}
+
+/// A tool that a device offers. Cheap to clone.
+#[derive(Clone)]
+pub struct Tool {
+    spec: SpecDocument,
+    validator: Arc<Validator>,
+    handler: Arc<Handler>,
+}
+
+impl Tool {
+    /// A tool from an async function with a typed argument; the parameters' schema is made from the type.
+    /// What the function gives may be anything that is [`IntoOutput`]: a JSON value, text, parts.
+    ///
+    /// Arguments that do not fit the schema are refused before the function runs.
+    pub fn typed<A, F, Fut, R>(name: impl Into<String>, description: impl Into<String>, function: F) -> Self
+    where
+        A: DeserializeOwned + JsonSchema,
+        F: Fn(A, ToolContext) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<R, ToolError>> + Send + 'static,
+        R: IntoOutput,
+    {
+        let mut spec = SpecDocument::named(name);
+        spec.description = Some(description.into());
+        spec.parameters = Some(RawJson::from(&schema::of_type::<A>()));
+        Self::with_handler(spec, move |args, cx| match serde_json::from_value::<A>(Value::Object(args)) {
+            Ok(args) => function(args, cx).map(|done| done.map(IntoOutput::into_output)).boxed(),
+            Err(error) => std::future::ready(Err(ToolError::new(
+                Code::InvalidArguments,
+                format!("Invalid arguments: {error}"),
+            )))
+            .boxed(),
+        })
+    }
+
+    /// A tool from a spec and an async function that takes the arguments as they came. They are checked
+    /// against `spec.parameters` before the function runs.
+    pub fn new<F, Fut, R>(spec: SpecDocument, function: F) -> Self
+    where
+        F: Fn(JsonObject, ToolContext) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<R, ToolError>> + Send + 'static,
+        R: IntoOutput,
+    {
+        Self::with_handler(spec, move |args, cx| {
+            function(args, cx).map(|done| done.map(IntoOutput::into_output)).boxed()
+        })
+    }
+
+    fn with_handler(
+        spec: SpecDocument,
+        handler: impl Fn(JsonObject, ToolContext) -> BoxFuture<'static, Result<ToolOutput, ToolError>>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        let validator = Arc::new(Validator::of(spec.parameters.as_ref()));
+        Self { spec, validator, handler: Arc::new(handler) }
+    }
+
+    /// A name for people.
+    #[must_use]
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.spec.title = Some(title.into());
+        self
+    }
+
+    /// Says that it changes nothing. The gateway believes it only where the owner trusts this device for it.
+    #[must_use]
+    pub fn read_only(self) -> Self {
+        self.annotations(&Annotations { read_only_hint: Some(true), ..Annotations::default() })
+    }
+
+    /// Hints on what it does.
+    #[must_use]
+    pub fn annotations(mut self, annotations: &Annotations) -> Self {
+        self.spec.annotations = RawJson::from_value(annotations).ok();
+        self
+    }
+
+    /// The schema of its structured result, made from a type.
+    #[must_use]
+    pub fn output_of<T: JsonSchema>(mut self) -> Self {
+        self.spec.output_schema = Some(RawJson::from(&schema::of_type::<T>()));
+        self
+    }
+
+    /// How long one run may take; the gateway's owner has the last word.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.spec.timeout_ms = Some(millis(timeout));
+        self
+    }
+
+    /// How long it may be silent (no progress) within its time.
+    #[must_use]
+    pub fn progress_timeout(mut self, timeout: Duration) -> Self {
+        self.spec.progress_timeout_ms = Some(millis(timeout));
+        self
+    }
+
+    /// Says that its calls must not overlap with any other of this device.
+    #[must_use]
+    pub fn sequential(mut self) -> Self {
+        self.spec.sequential = true;
+        self
+    }
+
+    /// A permission that running it needs.
+    #[must_use]
+    pub fn permission(mut self, permission: impl Into<String>) -> Self {
+        self.spec.permissions.push(permission.into());
+        self
+    }
+
+    /// Its spec.
+    #[must_use]
+    pub fn spec(&self) -> &SpecDocument {
+        &self.spec
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.spec.name
+    }
+
+    /// Checks the arguments and runs it.
+    pub(crate) async fn call(&self, args: RawJson, cx: ToolContext) -> Result<ToolOutput, ToolError> {
+        let args = self.validator.check(&args)?;
+        (self.handler)(args, cx).await
+    }
+
+    pub(crate) fn validator(&self) -> &Validator {
+        &self.validator
+    }
+}
+
+impl fmt::Debug for Tool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tool").field("spec", &self.spec).finish_non_exhaustive()
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// A failure in words, for `map_err`: `std::fs::read(path).map_err(failed)?`.
+pub fn failed(error: impl fmt::Display) -> ToolError {
+    ToolError::new(Code::ToolFailed, error.to_string())
+}
+
+#[cfg(test)]
+mod tests;

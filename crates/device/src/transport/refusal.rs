@@ -1,0 +1,92 @@
+//! An HTTP answer that says no.
+
+use std::time::Duration;
+
+use http::{Response, StatusCode, header};
+use hyper::body::Incoming;
+use serde::Deserialize;
+
+/// How much of an answer that is not ours is shown, in bytes.
+const SHOWN: usize = 200;
+
+/// What the gateway, or something before it, said instead of yes.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Refusal {
+    /// The HTTP status.
+    pub status: u16,
+    /// The gateway's code, such as `token_revoked`.
+    pub code: Option<String>,
+    /// In words.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+    /// How long to wait before the next try.
+    pub retry_after: Option<Duration>,
+}
+
+#[derive(Deserialize)]
+struct Body {
+    error: Fields,
+}
+
+#[derive(Deserialize)]
+struct Fields {
+    code: Option<String>,
+    message: Option<String>,
+    hint: Option<String>,
+}
+
+impl Refusal {
+    /// Reads it.
+    pub(crate) async fn read(response: Response<Incoming>) -> Self {
+        let status = response.status();
+        let retry_after = response
+            .headers()
+            .get(header::RETRY_AFTER)
+            .and_then(|value| value.to_str().ok()?.trim().parse().ok())
+            .map(Duration::from_secs);
+        let body = super::read_body(response.into_body()).await.unwrap_or_default();
+        Self { retry_after, ..Self::parse(status, &body) }
+    }
+
+    fn parse(status: StatusCode, body: &[u8]) -> Self {
+        let fields = serde_json::from_slice::<Body>(body).ok().map(|body| body.error);
+        let (code, message, hint) = match fields {
+            Some(fields) => (fields.code, fields.message, fields.hint),
+            None => (None, None, None),
+        };
+        let message = message.unwrap_or_else(|| {
+            let text = String::from_utf8_lossy(body);
+            let text = text.trim();
+            let shown = text.get(..text.floor_char_boundary(SHOWN)).unwrap_or_default();
+            if shown.is_empty() {
+                format!("it answered {status}")
+            } else {
+                format!("it answered {status}: {shown}")
+            }
+        });
+        Self { status: status.as_u16(), code, message, hint, retry_after: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_gateways_own_words_are_read() {
+        let body = br#"{"error":{"code":"token_revoked","message":"revoked on Monday","hint":"pair again"}}"#;
+        let refusal = Refusal::parse(StatusCode::UNAUTHORIZED, body);
+        assert_eq!(refusal.code.as_deref(), Some("token_revoked"));
+        assert_eq!(refusal.message, "revoked on Monday");
+        assert_eq!(refusal.hint.as_deref(), Some("pair again"));
+    }
+
+    #[test]
+    fn answers_of_others_are_shown_in_part() {
+        let refusal = Refusal::parse(StatusCode::BAD_GATEWAY, "é".repeat(500).as_bytes());
+        assert_eq!(refusal.message, format!("it answered 502 Bad Gateway: {}", "é".repeat(100)));
+        assert_eq!(Refusal::parse(StatusCode::NOT_FOUND, b"").message, "it answered 404 Not Found");
+    }
+}

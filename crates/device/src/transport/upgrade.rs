@@ -1,0 +1,95 @@
+//! From an HTTP request to a WebSocket.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{HeaderValue, Request, Response, StatusCode, header};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper_util::rt::TokioIo;
+use secrecy::{ExposeSecret, SecretString};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::handshake::client::generate_key;
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
+use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
+use toolway_wire::SUBPROTOCOL_V2;
+
+use super::refusal::Refusal;
+use super::{ConnectError, Route, Stream};
+
+/// Read in small pieces: the library zero-fills the whole buffer at each read (R22).
+const READ_BUFFER: usize = 4 << 10;
+/// Written once this much waits, or at each flush.
+const WRITE_BUFFER: usize = 8 << 10;
+/// The largest frame that is taken.
+const MAX_FRAME: usize = 16 << 20;
+/// Where devices connect.
+const PATH: &str = "/ws/device";
+/// Says who asks.
+pub(crate) const USER_AGENT: &str = concat!("toolway-device/", env!("CARGO_PKG_VERSION"));
+
+/// A WebSocket to the gateway.
+pub(crate) type Socket = WebSocketStream<Stream>;
+
+/// Why it did not come about.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum UpgradeError {
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+}
+
+/// Connects to `/ws/device` with a token.
+pub(crate) async fn open(route: &Route, token: &SecretString) -> Result<Socket, UpgradeError> {
+    let (stream, _) = route.connect().await?;
+    let key = generate_key();
+    let mut bearer = HeaderValue::from_str(&format!("Bearer {}", token.expose_secret()))
+        .map_err(|_| route.http_failed("the token has characters that no token has".to_owned()))?;
+    bearer.set_sensitive(true);
+    let request = Request::get(route.url.path(PATH))
+        .header(header::HOST, route.url.authority())
+        .header(header::CONNECTION, "Upgrade")
+        .header(header::UPGRADE, "websocket")
+        .header(header::SEC_WEBSOCKET_VERSION, "13")
+        .header(header::SEC_WEBSOCKET_KEY, &key)
+        .header(header::SEC_WEBSOCKET_PROTOCOL, SUBPROTOCOL_V2)
+        .header(header::USER_AGENT, USER_AGENT)
+        .header(header::AUTHORIZATION, bearer)
+        .body(Full::<Bytes>::default())
+        .map_err(|error| route.http_failed(error.to_string()))?;
+    let response = route.send(stream, request).await?;
+    if response.status() != StatusCode::SWITCHING_PROTOCOLS {
+        return Err(Refusal::read(response).await.into());
+    }
+    Ok(take_over(route, response, &key).await?)
+}
+
+async fn take_over(route: &Route, response: Response<Incoming>, key: &str) -> Result<Socket, ConnectError> {
+    let accepted = response.headers().get(header::SEC_WEBSOCKET_ACCEPT);
+    if accepted.is_none_or(|value| value.as_bytes() != derive_accept_key(key.as_bytes()).as_bytes()) {
+        return Err(route.http_failed("it does not answer as a WebSocket does".to_owned()));
+    }
+    let upgraded =
+        hyper::upgrade::on(response).await.map_err(|error| route.http_failed(error.to_string()))?;
+    let parts = upgraded
+        .downcast::<TokioIo<Stream>>()
+        .map_err(|_| route.http_failed("the connection was lost at the upgrade".to_owned()))?;
+    let config = WebSocketConfig::default()
+        .read_buffer_size(READ_BUFFER)
+        .write_buffer_size(WRITE_BUFFER)
+        .max_message_size(Some(MAX_FRAME))
+        .max_frame_size(Some(MAX_FRAME));
+    let stream = parts.io.into_inner();
+    Ok(WebSocketStream::from_partially_read(stream, parts.read_buf.to_vec(), Role::Client, Some(config))
+        .await)
+}
+
+impl std::fmt::Debug for Route {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Route")
+            .field("url", &self.url)
+            .field("tls", &self.tls.as_ref().map(Arc::as_ptr))
+            .finish()
+    }
+}
