@@ -46,7 +46,7 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(crate) json: bool,
     /// The gateway's executable [default: `toolway` beside the harness or in the release folder].
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, env = "TOOLWAY_BIN", value_name = "PATH")]
     pub(crate) gateway: Option<PathBuf>,
     /// Runtime workers of gateway and relay [default: the gateway's own rule].
     #[arg(long)]

@@ -24,7 +24,7 @@ use crate::error::{During, Result};
 use crate::gateway::{authority_when_ready, data_folder};
 use crate::process::{Process, Program};
 use crate::report::say;
-use crate::socket::READ_BUFFER;
+use crate::socket::{READ_BUFFER, WRITE_BUFFER};
 
 /// Sockets that wait for their other half.
 type Waiting = Arc<Mutex<HashMap<usize, oneshot::Sender<WebSocket>>>>;
@@ -99,7 +99,10 @@ async fn upgrade(
     State(waiting): State<Waiting>,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    upgrade.read_buffer_size(READ_BUFFER).on_upgrade(move |socket| meet(number, socket, waiting))
+    upgrade
+        .read_buffer_size(READ_BUFFER)
+        .write_buffer_size(WRITE_BUFFER)
+        .on_upgrade(move |socket| meet(number, socket, waiting))
 }
 
 /// The first of a pair waits for the second; the second passes frames for both.

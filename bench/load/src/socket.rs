@@ -18,6 +18,9 @@ use crate::error::{During, Failure, Result, within};
 /// read.
 pub(crate) const READ_BUFFER: usize = 4 << 10;
 
+/// When buffered frames are written without waiting for a flush, as in the gateway.
+pub(crate) const WRITE_BUFFER: usize = 4 << 10;
+
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// An open connection.
@@ -36,7 +39,7 @@ pub(crate) async fn open(authority: &str, path: &str, token: Option<&str>) -> Re
     within(LIMIT, &what, async {
         let stream = TcpStream::connect(authority).await.during(&what)?;
         stream.set_nodelay(true).during(&what)?;
-        let config = WebSocketConfig::default().read_buffer_size(READ_BUFFER);
+        let config = WebSocketConfig::default().read_buffer_size(READ_BUFFER).write_buffer_size(WRITE_BUFFER);
         let (socket, _) =
             tokio_tungstenite::client_async_with_config(request, stream, Some(config)).await.during(&what)?;
         Ok(socket)
