@@ -1,5 +1,7 @@
 //! The arguments of a call: the caller's own bytes beside the parsed object.
 
+mod parse;
+
 use serde_json::Value;
 use toolway_types::{JsonObject, RawJson};
 
@@ -39,7 +41,7 @@ impl Arguments {
             RawArguments::Text(text) => return Self::parse_text(&text),
             RawArguments::Json(raw) => raw,
         };
-        match raw.to::<Value>() {
+        match parse::value(&raw) {
             Ok(Value::Null) => Ok(Self::empty()),
             Ok(Value::String(text)) => Self::parse_text(&text),
             Ok(value) => Self::from_parts(raw, value),
@@ -53,7 +55,8 @@ impl Arguments {
         }
         let raw = RawJson::parse(text.trim())
             .map_err(|error| format!("the arguments are not well-formed JSON: {error}"))?;
-        let value = raw.to().map_err(|error| format!("the arguments are not usable JSON: {error}"))?;
+        let value =
+            parse::value(&raw).map_err(|error| format!("the arguments are not usable JSON: {error}"))?;
         Self::from_parts(raw, value)
     }
 

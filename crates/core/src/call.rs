@@ -4,10 +4,12 @@ mod arguments;
 mod lookup;
 pub(crate) mod once;
 mod record;
+mod redact;
 mod run;
 
 use std::sync::Arc;
 
+use tokio::time::Instant;
 use toolway_types::{Code, ToolError};
 use tracing::Instrument as _;
 
@@ -31,44 +33,37 @@ impl Engine {
     }
 
     async fn call_in_span(self: &Arc<Self>, mut call: Call) -> Finished {
+        let accepted = Instant::now();
         let settings = self.settings.load_full();
+        let refuse = |call: Call, target: Option<Target>, arguments: Option<Arguments>, error: ToolError| {
+            let open =
+                OpenRecord::open(self, &settings, &call, accepted, target.as_ref(), arguments.as_ref(), None);
+            open.close(Err(error))
+        };
         let boarding = match self.flight.board(settings.calls_in_flight) {
             Ok(boarding) => boarding,
-            Err(no_room) => return self.refuse(call, None, None, no_room.into()).await,
+            Err(no_room) => return refuse(call, None, None, no_room.into()).await,
         };
         let target = match lookup::target(self, &call) {
             Ok(target) => target,
-            Err(error) => return self.refuse(call, None, None, error).await,
+            Err(error) => return refuse(call, None, None, error).await,
         };
-        let arguments = match arguments::check(std::mem::take(&mut call.arguments), target.tool.spec()) {
+        let arguments = std::mem::take(&mut call.arguments);
+        let arguments = match arguments::check(arguments, target.tool.spec(), &settings) {
             Ok(arguments) => arguments,
-            Err(bad) => return self.refuse(call, Some(&target), bad.parsed.as_ref(), bad.error).await,
+            Err(bad) => return refuse(call, Some(target), bad.parsed, bad.error).await,
         };
-        let turn = match once::claim(self, &settings, &call, &target, &arguments).await {
+        let turn = match once::claim(self, &settings, &mut call, &target, &arguments).await {
             once::Claim::Free(turn) => turn,
             once::Claim::Earlier(finished) => return finished,
             once::Claim::Refused(error) => {
-                return self.refuse(call, Some(&target), Some(&arguments), error).await;
+                return refuse(call, Some(target), Some(arguments), error).await;
             }
         };
-        let open = OpenRecord::open(self, &settings, &call, Some(&target), Some(&arguments), turn);
-        let open = open.committed().await;
+        let open = OpenRecord::open(self, &settings, &call, accepted, Some(&target), Some(&arguments), turn);
         let finished = run::run(self, &settings, call, target, arguments, open).await;
         drop(boarding);
         finished
-    }
-
-    /// Ends a call that never ran.
-    async fn refuse(
-        self: &Arc<Self>,
-        call: Call,
-        target: Option<&Target>,
-        arguments: Option<&Arguments>,
-        error: ToolError,
-    ) -> Finished {
-        let settings = self.settings.load_full();
-        let open = OpenRecord::open(self, &settings, &call, target, arguments, None);
-        open.close(Err(error), None).await
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-use tokio_util::sync::CancellationToken;
+use tokio::sync::Notify;
 use toolway_types::CallId;
 
 use crate::caller::Caller;
@@ -48,11 +48,14 @@ struct Shared {
     id: CallId,
     caller: Caller,
     clock: RunClock,
-    cancel: CancellationToken,
+    /// Told when there is a reason.
+    ended: Notify,
     reason: AtomicU8,
     dispatched: AtomicBool,
     attempts: AtomicU32,
     queued_us: AtomicU64,
+    /// When the tool began, in microseconds of the clock, plus one; 0 before that.
+    began_us: AtomicU64,
     progress: Option<ProgressSink>,
 }
 
@@ -68,11 +71,12 @@ impl CallContext {
             id,
             caller,
             clock,
-            cancel: CancellationToken::new(),
+            ended: Notify::new(),
             reason: AtomicU8::new(0),
             dispatched: AtomicBool::new(false),
             attempts: AtomicU32::new(0),
             queued_us: AtomicU64::new(0),
+            began_us: AtomicU64::new(0),
             progress,
         };
         Self { shared: Arc::new(shared) }
@@ -98,7 +102,11 @@ impl CallContext {
 
     /// Resolves when the call is ended from outside; the task is aborted at about the same time.
     pub async fn cancelled(&self) {
-        self.shared.cancel.cancelled().await;
+        // Made before the question, so that an end in between wakes it.
+        let ended = self.shared.ended.notified();
+        if self.cancel_reason().is_none() {
+            ended.await;
+        }
     }
 
     /// Why the call was ended from outside, if it was.
@@ -156,15 +164,35 @@ impl CallContext {
     pub(crate) fn cancel(&self, reason: CancelReason) {
         // The first reason stands.
         let _ = self.shared.reason.compare_exchange(0, reason as u8, Ordering::AcqRel, Ordering::Acquire);
-        self.shared.cancel.cancel();
+        self.shared.ended.notify_waiters();
     }
 
     pub(crate) fn note_queued(&self, queued: Duration) {
-        let micros = u64::try_from(queued.as_micros()).unwrap_or(u64::MAX);
-        self.shared.queued_us.store(micros, Ordering::Relaxed);
+        self.shared.queued_us.store(micros(queued), Ordering::Relaxed);
     }
 
     pub(crate) fn queued(&self) -> Duration {
         Duration::from_micros(self.shared.queued_us.load(Ordering::Relaxed))
     }
+
+    /// The tool begins.
+    pub(crate) fn note_running(&self) {
+        let began = micros(self.shared.clock.elapsed()).saturating_add(1);
+        self.shared.began_us.store(began, Ordering::Relaxed);
+    }
+
+    /// How long the tool has been running.
+    pub(crate) fn running(&self) -> Duration {
+        match self.shared.began_us.load(Ordering::Relaxed) {
+            0 => Duration::ZERO,
+            began => self.shared.clock.elapsed().saturating_sub(Duration::from_micros(began - 1)),
+        }
+    }
 }
+
+fn micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

@@ -19,6 +19,7 @@ pub enum Expiry {
 /// The clock of one call.
 #[derive(Debug)]
 pub struct RunClock {
+    started: Instant,
     state: Mutex<State>,
     changed: Notify,
 }
@@ -36,6 +37,16 @@ struct State {
 struct Silence {
     limit: Duration,
     until: Instant,
+}
+
+/// Longer than any limit that means something, and short enough to be added to any moment: a hundred years.
+const FAR: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+
+impl Silence {
+    fn bound(limit: Duration, now: Instant) -> Self {
+        let limit = limit.min(FAR);
+        Self { limit, until: now + limit }
+    }
 }
 
 impl State {
@@ -83,10 +94,26 @@ impl RunClock {
     #[must_use]
     pub fn start(limit: Duration, silence: Option<Duration>, person: Duration) -> Self {
         let now = Instant::now();
-        let silence = silence.map(|limit| Silence { limit, until: now + limit });
-        let state =
-            State { deadline: now + limit, silence, stopped_at: None, waited: Duration::ZERO, person };
-        Self { state: Mutex::new(state), changed: Notify::new() }
+        let limit = limit.min(FAR);
+        let state = State {
+            deadline: now + limit,
+            silence: silence.map(|limit| Silence::bound(limit, now)),
+            stopped_at: None,
+            waited: Duration::ZERO,
+            person: person.min(FAR),
+        };
+        Self { started: now, state: Mutex::new(state), changed: Notify::new() }
+    }
+
+    /// How long it has been since the clock was started, whether it stood or ran.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// From now on bounds the time between signs of life.
+    pub(crate) fn bound_silence(&self, limit: Duration) {
+        self.state.lock().silence = Some(Silence::bound(limit, Instant::now()));
+        self.changed.notify_one();
     }
 
     /// The time that remains to the run; it stands still while a person is asked.

@@ -17,6 +17,7 @@ use crate::caller::Caller;
 use crate::progress::ProgressSink;
 use crate::record::{Durations, Recorder};
 use crate::registry::Registry;
+use crate::spec::ToolSpec;
 
 /// One request to run a tool.
 pub struct Call {
@@ -114,6 +115,18 @@ impl Default for EngineSettings {
     }
 }
 
+impl EngineSettings {
+    /// A tool's own limit: the owner's for it, else its spec's, else the default.
+    #[must_use]
+    pub fn tool_timeout(&self, tool: &ToolId, spec: &ToolSpec) -> Duration {
+        let owners = match self.tool_timeouts.is_empty() {
+            true => None,
+            false => self.tool_timeouts.get(&tool.to_string()).copied(),
+        };
+        owners.or(spec.timeout()).unwrap_or(self.default_timeout)
+    }
+}
+
 /// Runs calls: see [`Engine::call`].
 pub struct Engine {
     pub(crate) registry: Arc<Registry>,
@@ -155,20 +168,21 @@ pub(crate) enum NoRoom {
 impl Flight {
     pub(crate) fn board(&self, limit: usize) -> Result<Boarding<'_>, NoRoom> {
         let boarding = {
-            let count = self.count.fetch_add(1, Ordering::AcqRel);
+            let count = self.count.fetch_add(1, Ordering::SeqCst);
             let boarding = Boarding(self);
             if count >= limit {
                 return Err(NoRoom::Full);
             }
             boarding
         };
-        if self.closed.load(Ordering::Acquire) { Err(NoRoom::Closed) } else { Ok(boarding) }
+        // Ordered against the store and the count in `shut_down`: one of the two sees the other.
+        if self.closed.load(Ordering::SeqCst) { Err(NoRoom::Closed) } else { Ok(boarding) }
     }
 }
 
 impl Drop for Boarding<'_> {
     fn drop(&mut self) {
-        if self.0.count.fetch_sub(1, Ordering::AcqRel) == 1 {
+        if self.0.count.fetch_sub(1, Ordering::SeqCst) == 1 {
             self.0.landed.notify_waiters();
         }
     }
@@ -213,10 +227,17 @@ impl Engine {
         self.settings.store(Arc::new(settings));
     }
 
+    /// How long one run of a tool may take, whoever calls.
+    #[must_use]
+    pub fn tool_timeout(&self, tool: &ToolId, spec: &ToolSpec) -> Duration {
+        let settings = self.settings.load();
+        settings.tool_timeout(tool, spec).min(settings.timeout_cap)
+    }
+
     /// How many calls are under way.
     #[must_use]
     pub fn in_flight(&self) -> usize {
-        self.flight.count.load(Ordering::Acquire)
+        self.flight.count.load(Ordering::SeqCst)
     }
 
     /// How many runs have been told to stop and are still running: blocking code past its deadline.
@@ -228,7 +249,7 @@ impl Engine {
     /// Takes no new calls, gives those under way `grace` to end, then ends them as `shutting_down`. Returns
     /// when every call has its outcome.
     pub async fn shut_down(&self, grace: Duration) {
-        self.flight.closed.store(true, Ordering::Release);
+        self.flight.closed.store(true, Ordering::SeqCst);
         if tokio::time::timeout(grace, self.drained()).await.is_err() {
             self.stopping.cancel();
             self.drained().await;

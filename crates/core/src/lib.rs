@@ -17,6 +17,8 @@ pub mod record;
 pub mod registry;
 pub mod schema;
 pub mod spec;
+#[cfg(test)]
+mod testkit;
 pub mod tool;
 
 pub use access::{Access, ByRole};

@@ -3,7 +3,9 @@
 //! all that stayed.
 
 mod lease;
+mod lookup;
 mod snapshot;
+mod source;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,7 +18,9 @@ use toolway_types::{Slug, ToolName};
 use crate::tool::Tool;
 
 pub use lease::Lease;
-pub use snapshot::{Lookup, Snapshot, SourceView};
+pub use lookup::Lookup;
+pub use snapshot::Snapshot;
+pub use source::SourceView;
 
 /// Tools by name.
 pub type ToolList = Arc<[Arc<dyn Tool>]>;
@@ -105,12 +109,15 @@ impl Registry {
     }
 
     fn change(&self, change: impl FnOnce(&mut Snapshot)) {
-        {
+        let last = {
             let _writing = self.writing.lock();
             let mut next = Snapshot::clone(&self.snapshot.load());
             change(&mut next);
-            self.snapshot.store(Arc::new(next));
-        }
+            self.snapshot.swap(Arc::new(next))
+        };
+        // What only the last one had goes here, where no lock is held: it may be much, and it may be tools that
+        // come back to the registry when they are dropped.
+        drop(last);
         self.generation.send_modify(|generation| *generation += 1);
     }
 }

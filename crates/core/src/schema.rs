@@ -1,15 +1,22 @@
 //! A JSON Schema: the source's own bytes beside the compiled validator.
 
+mod secrets;
+
 use std::fmt;
 
-use jsonschema::Validator;
+use jsonschema::{ValidationError, Validator};
 use serde_json::Value;
 use toolway_types::RawJson;
 
+pub(crate) use secrets::Secrets;
+
 /// How many violations are reported one by one.
 const MAX_VIOLATIONS: usize = 50;
-/// How long one violation's text may be, in bytes.
+/// How long one violation's text, and its pointer, may be, in bytes.
 const MAX_VIOLATION_TEXT: usize = 300;
+/// Of a value with more parts than this only the first violation is looked for: every part can violate, and
+/// the validator keeps them all before it gives the first.
+const MAX_PARTS: usize = 10_000;
 
 /// Why a schema was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -29,7 +36,8 @@ pub enum SchemaError {
 pub struct Schema {
     raw: Option<RawJson>,
     validator: Validator,
-    redacts: bool,
+    /// Which values do not belong into records; none where nothing is marked.
+    secrets: Option<Box<Secrets>>,
 }
 
 impl Schema {
@@ -51,10 +59,7 @@ impl Schema {
                 Some(Value::String(kind)) if kind == "object" => {}
                 Some(other) => return Err(SchemaError::NotOfObjects(cut(&other.to_string()))),
             },
-            Value::Array(_) => return Err(SchemaError::NotAnObject("an array")),
-            Value::String(_) => return Err(SchemaError::NotAnObject("a string")),
-            Value::Number(_) => return Err(SchemaError::NotAnObject("a number")),
-            Value::Bool(_) => return Err(SchemaError::NotAnObject("a boolean")),
+            other => return Err(SchemaError::NotAnObject(kind(other))),
         }
         Self::compile(raw.cloned(), &value)
     }
@@ -66,7 +71,7 @@ impl Schema {
     pub fn of_output(raw: &RawJson) -> Result<Self, SchemaError> {
         let value = parsed(raw)?;
         if !value.is_object() {
-            return Err(SchemaError::NotAnObject("not an object"));
+            return Err(SchemaError::NotAnObject(kind(&value)));
         }
         Self::compile(Some(raw.clone()), &value)
     }
@@ -76,7 +81,7 @@ impl Schema {
             .offline()
             .build(value)
             .map_err(|error| SchemaError::DoesNotCompile(cut(&error.to_string())))?;
-        Ok(Self { raw, validator, redacts: mentions_write_only(value) })
+        Ok(Self { raw, validator, secrets: Secrets::of(value).map(Box::new) })
     }
 
     /// The source's own bytes; none where it gave no schema.
@@ -85,30 +90,46 @@ impl Schema {
         self.raw.as_ref()
     }
 
-    /// Whether some property is marked `writeOnly`, so that its values do not belong into records.
+    /// Whether something in it is marked `writeOnly`, so that its values do not belong into records.
     #[must_use]
     pub fn has_write_only(&self) -> bool {
-        self.redacts
+        self.secrets.is_some()
     }
 
-    /// Every violation, each with the JSON pointer of the offending value; empty where the value fits.
+    pub(crate) fn secrets(&self) -> Option<&Secrets> {
+        self.secrets.as_deref()
+    }
+
+    pub(crate) fn accepts(&self, value: &Value) -> bool {
+        self.validator.is_valid(value)
+    }
+
+    /// Every violation, each with the JSON pointer of the offending value; empty where the value fits. The
+    /// values themselves are left out where the schema marks something `writeOnly`.
     #[must_use]
     pub fn violations(&self, value: &Value) -> Vec<String> {
-        if self.validator.is_valid(value) {
+        if self.accepts(value) {
             return Vec::new();
         }
-        let mut found = Vec::new();
-        let mut more = 0usize;
-        for error in self.validator.iter_errors(value) {
-            if found.len() == MAX_VIOLATIONS {
-                more += 1;
-                continue;
-            }
+        self.list_violations(value, self.has_write_only())
+    }
+
+    /// Every violation of a value that is not accepted, without the offending values where `masked`.
+    pub(crate) fn list_violations(&self, value: &Value, masked: bool) -> Vec<String> {
+        let say = |error: &ValidationError<'_>| {
             let pointer = error.instance_path().to_string();
-            let place = if pointer.is_empty() { "(the arguments)".to_owned() } else { pointer };
-            let text = if self.redacts { error.masked().to_string() } else { error.to_string() };
-            found.push(format!("{place}: {}", cut(&text)));
+            let place = if pointer.is_empty() { "(the arguments)".to_owned() } else { cut(&pointer) };
+            let text = if masked { error.masked().to_string() } else { error.to_string() };
+            format!("{place}: {}", cut(&text))
+        };
+        if parts(value, MAX_PARTS) > MAX_PARTS {
+            let mut found: Vec<_> = self.validator.validate(value).err().iter().map(say).collect();
+            found.push("the arguments are too large to list what else is wrong with them".to_owned());
+            return found;
         }
+        let mut errors = self.validator.iter_errors(value);
+        let mut found: Vec<_> = errors.by_ref().take(MAX_VIOLATIONS).map(|error| say(&error)).collect();
+        let more = errors.count();
         if more > 0 {
             found.push(format!("and {more} more"));
         }
@@ -132,14 +153,29 @@ fn object_schema() -> Value {
     serde_json::json!({ "type": "object" })
 }
 
-fn mentions_write_only(schema: &Value) -> bool {
-    match schema {
-        Value::Object(fields) => {
-            fields.get("writeOnly") == Some(&Value::Bool(true)) || fields.values().any(mentions_write_only)
-        }
-        Value::Array(items) => items.iter().any(mentions_write_only),
-        _ => false,
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
     }
+}
+
+/// How many values a value is made of, counted as far as `enough`.
+fn parts(value: &Value, enough: usize) -> usize {
+    let mut count = 1;
+    let mut add = |inner: &Value| {
+        count += if count > enough { 0 } else { parts(inner, enough - count + 1) };
+    };
+    match value {
+        Value::Array(items) => items.iter().for_each(&mut add),
+        Value::Object(fields) => fields.values().for_each(&mut add),
+        _ => {}
+    }
+    count
 }
 
 fn cut(text: &str) -> String {

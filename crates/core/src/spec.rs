@@ -1,14 +1,16 @@
 //! A tool's spec: what its source said, kept, beside what was made of it.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Weak};
+mod cache;
+
+use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use toolway_types::name::is_invisible;
 use toolway_types::{Annotations, BadName, RawJson, SpecDocument, ToolName};
 
 use crate::schema::{Schema, SchemaError};
+
+pub use cache::SpecCache;
 
 /// Why a spec was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -156,94 +158,6 @@ impl ToolSpec {
     #[must_use]
     pub fn flags(&self) -> &[SpecFlag] {
         &self.flags
-    }
-}
-
-/// Makes equal specs share one [`ToolSpec`] and equal schemas one validator, for as long as somebody uses
-/// them: a thousand phones with one app cost one compilation.
-#[derive(Debug, Default)]
-pub struct SpecCache {
-    specs: Mutex<Interned<Arc<SpecDocument>, ToolSpec>>,
-    schemas: Mutex<Interned<(SchemaUse, RawJson), Schema>>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum SchemaUse {
-    Parameters,
-    Output,
-}
-
-impl SpecCache {
-    /// The spec for what a source said: an equal one that is in use, or a new one.
-    ///
-    /// # Errors
-    /// [`BadSpec`] says what is wrong with it.
-    pub fn compile(&self, document: SpecDocument) -> Result<Arc<ToolSpec>, BadSpec> {
-        if let Some(spec) = self.specs.lock().get(&document) {
-            return Ok(spec);
-        }
-        let parameters = match &document.parameters {
-            None => Arc::new(Schema::of_parameters(None).map_err(BadSpec::Parameters)?),
-            Some(raw) => self
-                .schema(SchemaUse::Parameters, raw, || Schema::of_parameters(Some(raw)))
-                .map_err(BadSpec::Parameters)?,
-        };
-        let output = document
-            .output_schema
-            .as_ref()
-            .map(|raw| self.schema(SchemaUse::Output, raw, || Schema::of_output(raw)))
-            .transpose()
-            .map_err(BadSpec::Output)?;
-        let document = Arc::new(document);
-        let spec = Arc::new(ToolSpec::assemble(document.clone(), parameters, output)?);
-        self.specs.lock().insert(document, &spec);
-        Ok(spec)
-    }
-
-    fn schema(
-        &self,
-        used_as: SchemaUse,
-        raw: &RawJson,
-        compile: impl FnOnce() -> Result<Schema, SchemaError>,
-    ) -> Result<Arc<Schema>, SchemaError> {
-        let key = (used_as, raw.clone());
-        if let Some(schema) = self.schemas.lock().get(&key) {
-            return Ok(schema);
-        }
-        let schema = Arc::new(compile()?);
-        self.schemas.lock().insert(key, &schema);
-        Ok(schema)
-    }
-}
-
-/// Values that live as long as somebody else holds them.
-#[derive(Debug)]
-struct Interned<K, V> {
-    values: HashMap<K, Weak<V>>,
-    sweep_at: usize,
-}
-
-impl<K, V> Default for Interned<K, V> {
-    fn default() -> Self {
-        Self { values: HashMap::new(), sweep_at: 64 }
-    }
-}
-
-impl<K: std::hash::Hash + Eq, V> Interned<K, V> {
-    fn get<Q: std::hash::Hash + Eq + ?Sized>(&self, key: &Q) -> Option<Arc<V>>
-    where
-        K: std::borrow::Borrow<Q>,
-    {
-        self.values.get(key)?.upgrade()
-    }
-
-    fn insert(&mut self, key: K, value: &Arc<V>) {
-        if self.values.len() >= self.sweep_at {
-            self.values.retain(|_, value| value.strong_count() > 0);
-            self.values.shrink_to(self.values.len() * 2);
-            self.sweep_at = (self.values.len() * 2).max(64);
-        }
-        self.values.insert(key, Arc::downgrade(value));
     }
 }
 

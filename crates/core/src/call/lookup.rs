@@ -24,10 +24,11 @@ pub(super) fn target(engine: &Engine, call: &Call) -> Result<Target, ToolError> 
         Lookup::Unknown => Err(refusal()),
         Lookup::Ambiguous(ids) => {
             let names: Vec<_> = ids.iter().map(|id| id.exposed().to_string()).collect();
-            Err(refusal().with_hint(format!(
-                "Several sources have a tool of this name; say which: {}",
-                names.join(", ")
-            )))
+            let hint = match names.len() {
+                1 => "Give the full name",
+                _ => "Several sources have a tool of this name; say which",
+            };
+            Err(refusal().with_hint(format!("{hint}: {}", names.join(", "))))
         }
         Lookup::Away(id) => {
             Err(refusal().with_hint(format!("{} has a tool of this name, but is not connected", id.source)))

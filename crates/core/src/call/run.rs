@@ -1,13 +1,15 @@
 //! The tool runs, in a task of its own, under the one deadline.
 
-use std::panic::AssertUnwindSafe;
+use std::any::Any;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinError, JoinHandle};
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 use toolway_types::{Code, ToolError, ToolOutput};
 
 use super::lookup::Target;
@@ -16,7 +18,6 @@ use crate::arguments::Arguments;
 use crate::context::{CallContext, CancelReason};
 use crate::deadline::{Expiry, RunClock};
 use crate::engine::{Call, Engine, EngineSettings, Finished};
-use crate::spec::ToolSpec;
 
 type RunResult = Result<ToolOutput, ToolError>;
 
@@ -26,43 +27,82 @@ pub(super) async fn run(
     call: Call,
     target: Target,
     arguments: Arguments,
-    mut open: OpenRecord,
+    mut open: OpenRecord<'_>,
 ) -> Finished {
-    let spec = target.tool.spec().clone();
-    let limit = limit(settings, &target, &spec, call.timeout);
-    let clock = RunClock::start(limit, spec.progress_timeout(), settings.person_timeout);
-    let cancel = call.cancel.unwrap_or_default();
+    let spec = target.tool.spec();
+    // The one deadline: the least of the tool's limit, the caller's and the cap.
+    let limit = settings.tool_timeout(&target.id, spec).min(settings.timeout_cap);
+    let limit = limit.min(call.timeout.unwrap_or(limit));
+    let limits = Limits { run: limit, silence: spec.progress_timeout() };
+    let clock = RunClock::start(limits.run, None, settings.person_timeout);
     let context = CallContext::new(call.id, call.caller, clock, call.progress);
     open.runs_in(&context);
-    let id = target.id.clone();
-    let mut task = RunningTask::spawn(engine.clone(), target, arguments, context.clone());
-
-    let result = tokio::select! {
-        biased;
-        result = task.result() => result,
-        expiry = context.clock().expired() => {
-            let reason = match expiry {
-                Expiry::Deadline => CancelReason::Deadline,
-                Expiry::Silence => CancelReason::Silence,
-            };
-            Err(task.stop(reason, limit, spec.progress_timeout()))
+    let result = {
+        let mut stopped = pin!(stopped(engine, &context, call.cancel.as_ref()));
+        let before = tokio::select! {
+            biased;
+            reason = &mut stopped => Some(reason),
+            () = open.committed() => None,
+        };
+        match before {
+            Some(reason) => {
+                context.cancel(reason);
+                Err(limits.error(reason))
+            }
+            None => {
+                let mut task = RunningTask::spawn(engine, target, arguments, &context, limits);
+                tokio::select! {
+                    biased;
+                    result = task.result() => result,
+                    reason = &mut stopped => task.stop(reason).await,
+                }
+            }
         }
-        () = cancel.cancelled() => Err(task.stop(CancelReason::Caller, limit, None)),
-        () = engine.stopping.cancelled() => Err(task.stop(CancelReason::Shutdown, limit, None)),
     };
-    let result = result.and_then(|output| within_size(output, settings.output_bytes, &context));
-    open.close(result, Some(id)).await
+    open.close(result.and_then(|output| within_size(output, settings.output_bytes, &context))).await
 }
 
-/// The least of the tool's limit (the owner's for it, else the spec's, else the default), the caller's and the
-/// cap.
-fn limit(settings: &EngineSettings, target: &Target, spec: &ToolSpec, caller: Option<Duration>) -> Duration {
-    let owners = match settings.tool_timeouts.is_empty() {
-        true => None,
-        false => settings.tool_timeouts.get(&target.id.to_string()).copied(),
+/// Waits until the call is ended from outside the tool.
+async fn stopped(engine: &Engine, context: &CallContext, cancel: Option<&CancellationToken>) -> CancelReason {
+    let cancelled = async {
+        match cancel {
+            Some(cancel) => cancel.cancelled().await,
+            None => std::future::pending().await,
+        }
     };
-    let tools = owners.or(spec.timeout()).unwrap_or(settings.default_timeout);
-    tools.min(caller.unwrap_or(Duration::MAX)).min(settings.timeout_cap)
+    tokio::select! {
+        biased;
+        expiry = context.clock().expired() => match expiry {
+            Expiry::Deadline => CancelReason::Deadline,
+            Expiry::Silence => CancelReason::Silence,
+        },
+        () = cancelled => CancelReason::Caller,
+        () = engine.stopping.cancelled() => CancelReason::Shutdown,
+    }
+}
+
+/// How long a run may take, and be silent within that.
+#[derive(Clone, Copy)]
+struct Limits {
+    run: Duration,
+    silence: Option<Duration>,
+}
+
+impl Limits {
+    /// What a call that was ended from outside ends in.
+    fn error(self, reason: CancelReason) -> ToolError {
+        match reason {
+            CancelReason::Deadline => {
+                ToolError::new(Code::Timeout, format!("The tool did not answer within {}", words(self.run)))
+            }
+            CancelReason::Silence => {
+                let bound = words(self.silence.unwrap_or(self.run));
+                ToolError::new(Code::NoProgress, format!("The tool reported no progress for {bound}"))
+            }
+            CancelReason::Caller => ToolError::new(Code::Cancelled, "The call was cancelled"),
+            CancelReason::Shutdown => ToolError::new(Code::ShuttingDown, "The gateway is shutting down"),
+        }
+    }
 }
 
 fn within_size(output: ToolOutput, limit: usize, context: &CallContext) -> RunResult {
@@ -77,64 +117,75 @@ fn within_size(output: ToolOutput, limit: usize, context: &CallContext) -> RunRe
 }
 
 /// The task that the tool runs in. Dropped before its end, it is told why and aborted.
-struct RunningTask {
+struct RunningTask<'a> {
     handle: Option<JoinHandle<RunResult>>,
-    context: CallContext,
-    engine: Arc<Engine>,
+    context: &'a CallContext,
+    engine: &'a Arc<Engine>,
+    limits: Limits,
 }
 
-impl RunningTask {
-    fn spawn(engine: Arc<Engine>, target: Target, arguments: Arguments, context: CallContext) -> Self {
+impl<'a> RunningTask<'a> {
+    fn spawn(
+        engine: &'a Arc<Engine>,
+        target: Target,
+        arguments: Arguments,
+        context: &'a CallContext,
+        limits: Limits,
+    ) -> Self {
         let inner = context.clone();
-        let span = tracing::Span::current();
         let work = async move {
             let _turn = take_turn(&target, &inner).await;
+            inner.note_running();
+            if let Some(silence) = limits.silence {
+                inner.clock().bound_silence(silence);
+            }
             if !target.tool.marks_dispatch() {
                 inner.mark_dispatched();
             }
-            let run = AssertUnwindSafe(target.tool.execute(arguments, &inner)).catch_unwind();
-            match run.await {
-                Ok(result) => result,
-                Err(panic) => {
-                    let error = ToolError::new(Code::ToolPanicked, panic_message(panic.as_ref()));
-                    Err(error.dispatched(inner.is_dispatched()))
-                }
-            }
+            target.tool.execute(arguments, &inner).await
         };
+        let span = tracing::Span::current();
         let handle = tokio::spawn(tracing::Instrument::instrument(work, span));
-        Self { handle: Some(handle), context, engine }
+        Self { handle: Some(handle), context, engine, limits }
     }
 
     /// What the tool gave.
     async fn result(&mut self) -> RunResult {
         let Some(handle) = &mut self.handle else { return std::future::pending().await };
         let result = handle.await;
-        self.handle = None;
-        // The task catches panics itself and nobody has aborted it, so the runtime is going down.
-        result.unwrap_or_else(|_| Err(ToolError::new(Code::ShuttingDown, "The gateway is shutting down")))
+        self.ended_in(result)
     }
 
-    /// Ends the run from outside and says how.
-    fn stop(self, reason: CancelReason, limit: Duration, silence: Option<Duration>) -> ToolError {
+    fn ended_in(&mut self, result: Result<RunResult, JoinError>) -> RunResult {
+        self.handle = None;
+        result.unwrap_or_else(|error| {
+            let error = match error.try_into_panic() {
+                Ok(panic) => ToolError::new(Code::ToolPanicked, panic_message(panic.as_ref())),
+                // Nobody has aborted it, so the runtime is going down.
+                Err(_) => ToolError::new(Code::ShuttingDown, "The gateway is shutting down"),
+            };
+            Err(error.dispatched(self.context.is_dispatched()))
+        })
+    }
+
+    /// Ends the run from outside and says how. A result that comes at the very moment of the deadline wins.
+    async fn stop(mut self, reason: CancelReason) -> RunResult {
+        if matches!(reason, CancelReason::Deadline | CancelReason::Silence) {
+            tokio::task::yield_now().await;
+            let result = self.handle.as_mut().and_then(|handle| handle.now_or_never());
+            if let Some(result) = result {
+                return self.ended_in(result);
+            }
+        }
         self.context.cancel(reason);
-        let error = match reason {
-            CancelReason::Deadline => {
-                ToolError::new(Code::Timeout, format!("The tool did not answer within {}", words(limit)))
-            }
-            CancelReason::Silence => {
-                let bound = words(silence.unwrap_or(limit));
-                ToolError::new(Code::NoProgress, format!("The tool reported no progress for {bound}"))
-            }
-            CancelReason::Caller => ToolError::new(Code::Cancelled, "The call was cancelled"),
-            CancelReason::Shutdown => ToolError::new(Code::ShuttingDown, "The gateway is shutting down"),
-        };
-        error.dispatched(self.context.is_dispatched())
+        Err(self.limits.error(reason).dispatched(self.context.is_dispatched()))
     }
 }
 
-impl Drop for RunningTask {
+impl Drop for RunningTask<'_> {
     fn drop(&mut self) {
         let Some(handle) = self.handle.take() else { return };
+        // The reason that was given before stands.
         self.context.cancel(CancelReason::Caller);
         handle.abort();
         if handle.is_finished() {
@@ -170,7 +221,7 @@ enum Turn {
     Shared(tokio::sync::OwnedRwLockReadGuard<()>),
 }
 
-fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
+fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     format!("The tool crashed: {}", text.unwrap_or("it gave no reason"))

@@ -57,15 +57,20 @@ impl Lease {
 
     /// Takes tools back; unknown names do nothing.
     pub fn remove(&self, names: &[String]) {
-        self.edit(|list| list.retain(|name, _| !names.iter().any(|gone| gone == name.as_str())));
+        self.edit(|list| names.iter().for_each(|name| drop(list.remove(name.as_str()))));
     }
 
     fn edit(&self, edit: impl FnOnce(&mut BTreeMap<ToolName, Arc<dyn Tool>>)) {
-        let mut tools = self.tools.lock();
-        let mut list = by_name(tools.iter().cloned()).collect();
-        edit(&mut list);
-        *tools = list.into_values().collect();
-        self.registry.set_lease(&self.slug, self.id, tools.clone());
+        let before;
+        {
+            let mut tools = self.tools.lock();
+            let mut list = by_name(tools.iter().cloned()).collect();
+            edit(&mut list);
+            before = std::mem::replace(&mut *tools, list.into_values().collect());
+            self.registry.set_lease(&self.slug, self.id, tools.clone());
+        }
+        // Not dropped with the lock held: see `Registry::change`.
+        drop(before);
     }
 }
 

@@ -1,0 +1,179 @@
+//! One source as a snapshot has it: who registered for it, and what its tools are called.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tokio::sync::RwLock;
+use toolway_types::{ExposedName, Slug, ToolName};
+
+use super::{LeaseId, ToolList};
+use crate::tool::Tool;
+
+/// One source as a snapshot has it.
+#[derive(Debug, Clone)]
+pub struct SourceView {
+    leases: Vec<(LeaseId, ToolList)>,
+    /// All leases' tools by name; of two with one name, the one registered last.
+    tools: ToolList,
+    /// The few whose exposed name is not made by putting a prefix before the name: that name, and which of
+    /// `tools` it is. By exposed name.
+    changed: Box<[(ExposedName, usize)]>,
+    /// The tools it had when it was last here.
+    known: Arc<[ToolName]>,
+    /// Held shared by ordinary calls and alone by sequential ones; none where no tool is sequential.
+    pub(crate) barrier: Option<Arc<RwLock<()>>>,
+}
+
+impl Default for SourceView {
+    fn default() -> Self {
+        Self {
+            leases: Vec::new(),
+            tools: Arc::new([]),
+            changed: Box::new([]),
+            known: Arc::new([]),
+            barrier: None,
+        }
+    }
+}
+
+impl SourceView {
+    /// Its live tools by name.
+    #[must_use]
+    pub fn tools(&self) -> &ToolList {
+        &self.tools
+    }
+
+    /// The names of its tools: the live ones, or those it had when it was last here.
+    #[must_use]
+    pub fn known(&self) -> &[ToolName] {
+        &self.known
+    }
+
+    /// Whether somebody holds a lease of it.
+    #[must_use]
+    pub fn is_here(&self) -> bool {
+        !self.leases.is_empty()
+    }
+
+    /// Whether this lease is the only one of it.
+    pub(super) fn has_only(&self, id: LeaseId) -> bool {
+        matches!(self.leases.as_slice(), [(lease, _)] if *lease == id)
+    }
+
+    /// The live tool of this name.
+    pub(super) fn tool(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        find(&self.tools, name)
+    }
+
+    /// The tool of this name that one lease holds.
+    pub(super) fn tool_of(&self, lease: LeaseId, name: &str) -> Option<&Arc<dyn Tool>> {
+        let (_, tools) = self.leases.iter().find(|(id, _)| *id == lease)?;
+        find(tools, name)
+    }
+
+    /// The live tool whose exposed name is `exposed`; `bare` is what follows the prefix in it.
+    pub(super) fn exposed(&self, exposed: &str, bare: &str) -> Option<&Arc<dyn Tool>> {
+        if let Ok(at) = self.changed.binary_search_by(|(name, _)| name.as_str().cmp(exposed)) {
+            return self.tools.get(self.changed.get(at)?.1);
+        }
+        let at = position(&self.tools, bare)?;
+        // Where the name was changed, what looks like its exposed name is none.
+        let is_changed = self.changed.iter().any(|(_, changed)| *changed == at);
+        self.tools.get(at).filter(|_| !is_changed)
+    }
+
+    /// The name of a tool that it had when it was last here, by its exposed name.
+    pub(super) fn known_as(&self, slug: &Slug, exposed: &str, bare: &str) -> Option<&ToolName> {
+        let named = |name: &&ToolName| ExposedName::of(slug, name.as_str()).as_str() == exposed;
+        let plain = self.known.binary_search_by(|name| name.as_str().cmp(bare)).ok();
+        let plain = plain.and_then(|at| self.known.get(at)).filter(named);
+        plain.or_else(|| self.known.iter().filter(|_| may_be_changed(exposed)).find(named))
+    }
+
+    /// While it is away, says which tools it had.
+    pub(super) fn declare(&mut self, mut known: Vec<ToolName>) {
+        if !self.is_here() {
+            known.sort();
+            known.dedup();
+            self.known = known.into();
+        }
+    }
+
+    /// Until the lease registers something, what the source had keeps its names taken.
+    pub(super) fn add_lease(&mut self, id: LeaseId) {
+        self.leases.push((id, Arc::new([])));
+    }
+
+    /// Does nothing where the lease was forgotten.
+    pub(super) fn set_lease(&mut self, slug: &Slug, id: LeaseId, tools: ToolList) {
+        let Some(at) = self.leases.iter().position(|(lease, _)| *lease == id) else { return };
+        // The one that registered last answers for a name, so it moves to the end.
+        self.leases.remove(at);
+        self.leases.push((id, tools));
+        self.merge(slug);
+        self.note_known();
+    }
+
+    pub(super) fn drop_lease(&mut self, slug: &Slug, id: LeaseId) {
+        self.leases.retain(|(lease, _)| *lease != id);
+        self.merge(slug);
+        // A device that comes back before it has left is here with nothing for a moment.
+        if !self.tools.is_empty() {
+            self.note_known();
+        }
+    }
+
+    fn note_known(&mut self) {
+        self.known = self.tools.iter().map(|tool| tool.spec().name().clone()).collect();
+    }
+
+    fn merge(&mut self, slug: &Slug) {
+        self.tools = match self.leases.as_slice() {
+            [] => Arc::new([]),
+            [(_, only)] => only.clone(),
+            several => {
+                let mut merged = BTreeMap::new();
+                for (_, tools) in several {
+                    merged.extend(tools.iter().map(|tool| (tool.spec().name().clone(), tool.clone())));
+                }
+                merged.into_values().collect()
+            }
+        };
+        let exposed = self.tools.iter().enumerate().map(|(at, tool)| {
+            let name = tool.spec().name().as_str();
+            (ExposedName::of(slug, name), at, name)
+        });
+        let changed = exposed.filter(|(exposed, _, name)| !is_plain(exposed, slug, name));
+        let mut changed: Vec<_> = changed.map(|(exposed, at, _)| (exposed, at)).collect();
+        changed.sort();
+        self.changed = changed.into();
+        match self.tools.iter().any(|tool| tool.spec().is_sequential()) {
+            true if self.barrier.is_none() => self.barrier = Some(Arc::default()),
+            true => {}
+            false => self.barrier = None,
+        }
+    }
+}
+
+/// Whether an exposed name ends as those do that had to be changed: with a mark and twelve digits.
+fn may_be_changed(exposed: &str) -> bool {
+    let tail = exposed.len().checked_sub(14).and_then(|at| exposed.get(at..));
+    tail.is_some_and(|tail| tail.starts_with("_x"))
+}
+
+/// Whether an exposed name is the name itself after its source's prefix.
+fn is_plain(exposed: &ExposedName, slug: &Slug, name: &str) -> bool {
+    let Some(prefix) = exposed.as_str().strip_suffix(name) else { return false };
+    match slug.is_builtin() {
+        true => prefix.is_empty(),
+        false => prefix.strip_suffix("__") == Some(slug.as_str()),
+    }
+}
+
+fn position(tools: &[Arc<dyn Tool>], name: &str) -> Option<usize> {
+    tools.binary_search_by(|tool| tool.spec().name().as_str().cmp(name)).ok()
+}
+
+fn find<'a>(tools: &'a [Arc<dyn Tool>], name: &str) -> Option<&'a Arc<dyn Tool>> {
+    tools.get(position(tools, name)?)
+}

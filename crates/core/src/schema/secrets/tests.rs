@@ -1,0 +1,79 @@
+use super::*;
+use crate::testkit::json;
+
+/// The names found, `*` for everything.
+#[track_caller]
+fn names(schema: &str) -> Vec<String> {
+    let Some(secrets) = Secrets::of(&json(schema)) else { return vec!["nothing marked".to_owned()] };
+    let all = secrets.all().then(|| "*".to_owned());
+    all.into_iter().chain(secrets.names.iter().map(ToString::to_string)).collect()
+}
+
+#[test]
+fn marks_are_found_wherever_they_are() {
+    for (schema, expected) in [
+        (r#"{"properties":{"a":{"writeOnly":true},"b":{}}}"#, vec!["a"]),
+        (r#"{"properties":{"a":{"properties":{"b":{"writeOnly":true}}}}}"#, vec!["b"]),
+        (r#"{"properties":{"a":{"items":{"properties":{"b":{"writeOnly":true}}}}}}"#, vec!["b"]),
+        (r#"{"anyOf":[{"properties":{"a":{"writeOnly":true}}},{"properties":{"b":{}}}]}"#, vec!["a"]),
+        (r##"{"$ref":"#/$defs/x","$defs":{"x":{"properties":{"a":{"writeOnly":true}}}}}"##, vec!["a"]),
+    ] {
+        assert_eq!(names(schema), expected, "{schema}");
+    }
+}
+
+#[test]
+fn marks_are_followed_through_references_and_combinations() {
+    for schema in [
+        r##"{"properties":{"a":{"$ref":"#/$defs/s"}},"$defs":{"s":{"writeOnly":true}}}"##,
+        r##"{"properties":{"a":{"$ref":"#/$defs/t"}},"$defs":{"t":{"$ref":"#/$defs/s"},"s":{"writeOnly":true}}}"##,
+        r##"{"properties":{"a":{"anyOf":[{"$ref":"#/$defs/s"},{"type":"null"}]}},"$defs":{"s":{"writeOnly":true}}}"##,
+        r#"{"properties":{"a":{"allOf":[{"writeOnly":true}]}}}"#,
+        r#"{"properties":{"a":{"if":{},"then":{"writeOnly":true}}}}"#,
+        r#"{"properties":{"a":{"items":{"writeOnly":true}}}}"#,
+        r#"{"properties":{"a":{"items":[{},{"writeOnly":true}]}}}"#,
+        r#"{"properties":{"a":{"prefixItems":[{"writeOnly":true}]}}}"#,
+        r#"{"properties":{"a":{"additionalProperties":{"writeOnly":true}}}}"#,
+        r#"{"properties":{"a":{"patternProperties":{"^x":{"items":{"writeOnly":true}}}}}}"#,
+    ] {
+        assert_eq!(names(schema), ["a"], "{schema}");
+    }
+}
+
+#[test]
+fn what_has_no_name_makes_the_whole_secret() {
+    for schema in [
+        r#"{"writeOnly":true}"#,
+        r#"{"additionalProperties":{"writeOnly":true}}"#,
+        r#"{"patternProperties":{"key$":{"writeOnly":true}}}"#,
+        r##"{"$ref":"#/$defs/x","$defs":{"x":{"unevaluatedProperties":{"writeOnly":true}}}}"##,
+    ] {
+        assert_eq!(names(schema), ["*"], "{schema}");
+    }
+}
+
+#[test]
+fn a_reference_that_cant_be_followed_counts_as_marked() {
+    let by_anchor =
+        r##"{"properties":{"a":{"$ref":"#s"},"b":{}},"$defs":{"s":{"$anchor":"s","writeOnly":true}}}"##;
+    assert_eq!(names(by_anchor), ["a"]);
+}
+
+#[test]
+fn circles_end() {
+    let circle = r##"{"properties":{"a":{"$ref":"#/$defs/x"},"b":{"$ref":"#"},"c":{"writeOnly":true}},
+        "$defs":{"x":{"anyOf":[{"$ref":"#/$defs/y"}]},"y":{"items":{"$ref":"#/$defs/x"}}}}"##;
+    assert_eq!(names(circle), ["c"]);
+}
+
+#[test]
+fn what_only_looks_like_a_mark_is_none() {
+    for schema in [
+        r#"{"properties":{"a":{"type":"string"}}}"#,
+        r#"{"properties":{"a":{"writeOnly":false}}}"#,
+        r#"{"properties":{"a":{"writeOnly":"true"}}}"#,
+        r#"{"properties":{"writeOnly":{"type":"boolean"}}}"#,
+    ] {
+        assert_eq!(names(schema), ["nothing marked"], "{schema}");
+    }
+}

@@ -1,0 +1,100 @@
+//! Equal specs share one [`ToolSpec`] and equal schemas one validator, for as long as somebody uses them: a
+//! thousand phones with one app cost one compilation. What nobody uses any more takes no memory but a few
+//! words, which the next sweep takes back.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
+use toolway_types::{RawJson, SpecDocument};
+
+use super::{BadSpec, ToolSpec};
+use crate::schema::{Schema, SchemaError};
+
+/// Makes equal specs share one [`ToolSpec`] and equal schemas one validator.
+#[derive(Debug, Default)]
+pub struct SpecCache {
+    hasher: RandomState,
+    specs: Mutex<Interned<ToolSpec>>,
+    parameters: Mutex<Interned<Schema>>,
+    outputs: Mutex<Interned<Schema>>,
+}
+
+impl SpecCache {
+    /// The spec for what a source said: an equal one that is in use, or a new one.
+    ///
+    /// # Errors
+    /// [`BadSpec`] says what is wrong with it.
+    pub fn compile(&self, document: SpecDocument) -> Result<Arc<ToolSpec>, BadSpec> {
+        let hash = self.hasher.hash_one(&document);
+        if let Some(spec) = self.specs.lock().get(hash, |spec| **spec.document() == document) {
+            return Ok(spec);
+        }
+        let raw = document.parameters.as_ref();
+        let parameters = self.schema(&self.parameters, raw, || Schema::of_parameters(raw));
+        let parameters = parameters.map_err(BadSpec::Parameters)?;
+        let output = document.output_schema.as_ref();
+        let output = output.map(|raw| self.schema(&self.outputs, Some(raw), || Schema::of_output(raw)));
+        let output = output.transpose().map_err(BadSpec::Output)?;
+        let spec = ToolSpec::assemble(Arc::new(document), parameters, output)?;
+        Ok(self.specs.lock().keep(hash, spec, |one, other| one.document() == other.document()))
+    }
+
+    fn schema(
+        &self,
+        interned: &Mutex<Interned<Schema>>,
+        raw: Option<&RawJson>,
+        compile: impl FnOnce() -> Result<Schema, SchemaError>,
+    ) -> Result<Arc<Schema>, SchemaError> {
+        // These say what saying nothing says.
+        let raw = raw.filter(|raw| !matches!(raw.get(), "null" | "[]"));
+        let hash = self.hasher.hash_one(raw);
+        if let Some(schema) = interned.lock().get(hash, |schema| schema.raw() == raw) {
+            return Ok(schema);
+        }
+        let schema = compile()?;
+        Ok(interned.lock().keep(hash, schema, |one, other| one.raw() == other.raw()))
+    }
+}
+
+/// Values by their hash, that live as long as somebody else holds them. Of two unequal ones with one hash only
+/// the newer is shared.
+#[derive(Debug)]
+struct Interned<V> {
+    values: HashMap<u64, Weak<V>>,
+    sweep_at: usize,
+}
+
+/// From how many values on dead ones are looked for.
+const SWEEP_AT: usize = 64;
+
+impl<V> Default for Interned<V> {
+    fn default() -> Self {
+        Self { values: HashMap::new(), sweep_at: SWEEP_AT }
+    }
+}
+
+impl<V> Interned<V> {
+    fn get(&self, hash: u64, is_it: impl FnOnce(&V) -> bool) -> Option<Arc<V>> {
+        self.values.get(&hash)?.upgrade().filter(|value| is_it(value))
+    }
+
+    /// Keeps a new value, or gives the equal one that somebody else kept meanwhile.
+    fn keep(&mut self, hash: u64, value: V, are_equal: impl FnOnce(&V, &V) -> bool) -> Arc<V> {
+        if let Some(standing) = self.get(hash, |standing| are_equal(standing, &value)) {
+            return standing;
+        }
+        if self.values.len() >= self.sweep_at {
+            self.values.retain(|_, value| value.strong_count() > 0);
+            self.values.shrink_to(self.values.len() * 2);
+            self.sweep_at = (self.values.len() * 2).max(SWEEP_AT);
+        }
+        let value = Arc::new(value);
+        self.values.insert(hash, Arc::downgrade(&value));
+        value
+    }
+}
+
+#[cfg(test)]
+mod tests;
