@@ -275,7 +275,7 @@ async def test_r19_rule9_an_output_too_large(small):
 
 
 async def test_rule9_a_device_that_stops_reading_is_closed_not_buffered_for(net, gateway_factory):
-    settings = {"limits": {"send_queue": 8, "calls_in_flight_per_device": 1000}, "timeouts": {"heartbeat_s": 600}}
+    settings = {"limits": {"send_queue": 32, "calls_in_flight_per_device": 1000}, "timeouts": {"heartbeat_s": 600}}
     other = net.on(gateway_factory(settings))
     stuck = await raw_device(other, await other.pair(), receive_buffer=8_192)
     name = unique("stuck")
@@ -284,15 +284,19 @@ async def test_rule9_a_device_that_stops_reading_is_closed_not_buffered_for(net,
     await text_of(stuck, "tools_registered")
 
     healthy = await other.v2([tool("work")], handler=lambda r: "fine")
-    caller = await other.caller()
+    callers = [await other.caller() for _ in range(10)]
     before = other.gw.rss_bytes()
     argument = {"pad": "p" * 100_000}
-    calls = [await caller.start(f"{name}__work", argument, timeout_ms=20_000) for _ in range(200)]
-    for call in calls:
+    # Few for each caller, so that no caller's own queue is what overflows.
+    calls = []
+    for n in range(250):
+        caller = callers[n % len(callers)]
+        calls.append((caller, await caller.start(f"{name}__work", argument, timeout_ms=20_000)))
+    for caller, call in calls:
         answer = await caller.answer(call, timeout=15)
         assert answer["status"] == "error"
         assert answer["code"] in ("device_disconnected", "overloaded", "tool_not_available"), answer
-    check_success(await caller.call(f"{healthy.source}__work"), "fine")
+    check_success(await callers[0].call(f"{healthy.source}__work"), "fine")
     assert await other.names(name) == set()
     assert other.gw.rss_bytes() - before < 100 << 20
     # The stream ends once what the kernel holds is read.
@@ -322,3 +326,18 @@ async def test_rule9_a_chat_client_that_stops_reading_is_closed(net, gateway_fac
     # It reads again at last, and finds an end before the two hundred answers.
     await asyncio.sleep(1.0)
     assert await asyncio.wait_for(drained(), 20) < 200
+
+
+async def test_rule9_a_burst_of_answers_closes_nobody_who_reads(net):
+    """Two devices with 250 calls each of one caller drop at once: more answers in one moment than
+    the send queue holds (256), for a client that reads all along."""
+    devices = [await net.v2([tool("work")]) for _ in range(2)]
+    caller = await net.caller()
+    calls = [await caller.start(f"{d.source}__work") for d in devices for _ in range(250)]
+    for device in devices:
+        for _ in range(250):
+            await device.request(timeout=20)
+    for device in devices:
+        device.abort()
+    for call in calls:
+        check_error(await caller.answer(call), "device_disconnected", dispatched=True)
