@@ -1,1 +1,28 @@
-//! Placeholder.
+//! The HTTP and WebSocket server.
+//!
+//! [`Gateway::start`] opens what is kept, binds and serves. A request passes [`listen`] (encryption, bounds),
+//! [`http::guard`] (hosts and origins) and [`access`] (tokens) before a handler in [`http`] or a connection
+//! in `socket` translates it; calls go to the engine and nowhere else.
+//!
+//! This crate reads no environment and no settings file: [`Settings`] and the data folder are handed in.
+
+pub mod access;
+mod files;
+mod gateway;
+pub mod http;
+pub mod listen;
+pub mod metrics;
+mod page;
+mod recording;
+pub mod serve;
+pub mod settings;
+mod socket;
+mod sources;
+pub mod state;
+#[cfg(test)]
+mod testing;
+pub mod tls;
+
+pub use gateway::{Gateway, Options, StartError};
+pub use settings::Settings;
+pub use state::App;

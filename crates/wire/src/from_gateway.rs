@@ -297,6 +297,32 @@ fields! {
     }
 }
 
+impl ToolCallRequest {
+    /// Writes the frame without copying its parts first. `deadline_ms` and `attempt` are for version 2.
+    #[must_use]
+    pub fn write(
+        id: CallId,
+        name: &str,
+        args: &RawJson,
+        deadline_ms: Option<u64>,
+        attempt: Option<u32>,
+    ) -> String {
+        #[derive(Serialize)]
+        struct Frame<'a> {
+            #[serde(rename = "type")]
+            kind: &'static str,
+            id: CallId,
+            name: &'a str,
+            args: &'a RawJson,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            deadline_ms: Option<u64>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            attempt: Option<u32>,
+        }
+        write(&Frame { kind: "tool_call_request", id, name, args, deadline_ms, attempt })
+    }
+}
+
 /// What became of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -1,0 +1,146 @@
+//! Host names, authorities and origins as they come in headers, read strictly: what a browser could read
+//! differently (user information, paths, odd number forms of addresses) is not read at all.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// A host: an address, or a name in lower case without its final dot.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Host {
+    /// An address; one of version 4 written in the form of version 6 counts as version 4.
+    Ip(IpAddr),
+    /// A name.
+    Name(String),
+}
+
+impl Host {
+    /// Reads a host without a port; version 6 in brackets.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        if let Some(inner) = text.strip_prefix('[') {
+            let ip: Ipv6Addr = inner.strip_suffix(']')?.parse().ok()?;
+            return Some(Self::Ip(IpAddr::V6(ip).to_canonical()));
+        }
+        if let Ok(ip) = text.parse::<Ipv4Addr>() {
+            return Some(Self::Ip(ip.into()));
+        }
+        let name = text.strip_suffix('.').unwrap_or(text);
+        let label = |label: &str| {
+            (1..=63).contains(&label.len())
+                && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+        };
+        (name.len() <= 253 && name.split('.').all(label)).then(|| Self::Name(name.to_ascii_lowercase()))
+    }
+
+    /// Whether it can only mean this computer: an address of the loopback network, or a name that no name
+    /// server is asked for.
+    #[must_use]
+    pub fn is_loopback(&self) -> bool {
+        match self {
+            Self::Ip(ip) => ip.is_loopback(),
+            Self::Name(name) => name == "localhost" || name.ends_with(".localhost"),
+        }
+    }
+}
+
+impl fmt::Display for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ip(IpAddr::V6(ip)) => write!(f, "[{ip}]"),
+            Self::Ip(IpAddr::V4(ip)) => write!(f, "{ip}"),
+            Self::Name(name) => f.write_str(name),
+        }
+    }
+}
+
+/// `host` or `host:port`: what a `Host` header has.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Authority {
+    /// The host.
+    pub host: Host,
+    /// The port, where it is written.
+    pub port: Option<u16>,
+}
+
+impl Authority {
+    /// Reads it; nothing where it has anything else in it.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let end_of_host = match text.find(']') {
+            Some(bracket) if text.starts_with('[') => bracket + 1,
+            Some(_) => return None,
+            None => text.find(':').unwrap_or(text.len()),
+        };
+        let (host, rest) = text.split_at_checked(end_of_host)?;
+        let port = match rest.strip_prefix(':') {
+            None if rest.is_empty() => None,
+            Some(digits) if digits.bytes().all(|b| b.is_ascii_digit()) => Some(digits.parse().ok()?),
+            _ => return None,
+        };
+        Some(Self { host: Host::parse(host)?, port })
+    }
+}
+
+impl fmt::Display for Authority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.host, f)?;
+        self.port.map_or(Ok(()), |port| write!(f, ":{port}"))
+    }
+}
+
+/// `scheme://host[:port]`: what an `Origin` header has.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct WebOrigin {
+    /// The scheme, in lower case.
+    pub scheme: String,
+    /// The host.
+    pub host: Host,
+    /// The port; that of the scheme where none is written and the scheme has one.
+    pub port: Option<u16>,
+}
+
+impl WebOrigin {
+    /// Reads it. A single `/` at the end is forgiven, anything else behind the port is not.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (scheme, rest) = text.split_once("://")?;
+        let fits = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+            && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'));
+        if !fits {
+            return None;
+        }
+        let authority = Authority::parse(rest.strip_suffix('/').unwrap_or(rest))?;
+        Some(Self::new(scheme, authority))
+    }
+
+    /// The origin of an authority that is reached by this scheme.
+    #[must_use]
+    pub fn new(scheme: &str, authority: Authority) -> Self {
+        let scheme = scheme.to_ascii_lowercase();
+        let usual = match scheme.as_str() {
+            "http" | "ws" => Some(80),
+            "https" | "wss" => Some(443),
+            _ => None,
+        };
+        Self { port: authority.port.or(usual), scheme, host: authority.host }
+    }
+
+    /// Whether it is one of `http` or `https`.
+    #[must_use]
+    pub fn is_web(&self) -> bool {
+        matches!(self.scheme.as_str(), "http" | "https")
+    }
+}
+
+impl fmt::Display for WebOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://{}", self.scheme, self.host)?;
+        match (self.scheme.as_str(), self.port) {
+            (_, None) | ("http" | "ws", Some(80)) | ("https" | "wss", Some(443)) => Ok(()),
+            (_, Some(port)) => write!(f, ":{port}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,42 @@
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::*;
+
+fn ip(text: &str) -> IpAddr {
+    text.parse().unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn made_up_addresses_do_not_make_it_list_again_and_again() {
+    let listed = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&listed);
+    let interfaces = Interfaces::new(move || {
+        // The second address is plugged in later.
+        match count.fetch_add(1, Ordering::SeqCst) {
+            0 => BTreeSet::from([ip("10.0.0.1")]),
+            _ => BTreeSet::from([ip("10.0.0.1"), ip("10.0.0.2")]),
+        }
+    });
+    assert!(interfaces.have(ip("10.0.0.1")).await);
+    for _ in 0..100 {
+        assert!(!interfaces.have(ip("10.0.0.2")).await);
+    }
+    assert_eq!(listed.load(Ordering::SeqCst), 1);
+    tokio::time::advance(KEEP_MISS).await;
+    assert!(interfaces.have(ip("10.0.0.2")).await, "found once it may look again");
+    assert_eq!(listed.load(Ordering::SeqCst), 2);
+}
+
+#[test]
+fn this_machine_has_its_loopback_address() {
+    assert!(own_addresses().contains(&ip("127.0.0.1")));
+}
+
+#[test]
+fn the_address_for_others_is_never_one_they_cannot_reach() {
+    let pick = |list: &[&str]| most_likely(list.iter().map(|it| ip(it)).collect());
+    assert_eq!(pick(&["127.0.0.1", "::1", "fe80::1", "169.254.1.1"]), None);
+    assert_eq!(pick(&["127.0.0.1", "172.17.0.1", "192.168.1.5", "2001:db8::1"]), Some(ip("192.168.1.5")));
+    assert_eq!(pick(&["203.0.113.9", "172.17.0.1"]), Some(ip("172.17.0.1")));
+    assert_eq!(pick(&["2001:db8::1"]), Some(ip("2001:db8::1")));
+}

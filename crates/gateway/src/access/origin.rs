@@ -1,0 +1,165 @@
+//! Which `Host` and `Origin` headers are answered: what keeps a web page in someone's browser from using the
+//! gateway of whoever looks at it (DNS rebinding, cross-site requests and sockets).
+
+use std::net::IpAddr;
+
+use http::HeaderMap;
+use http::header::{HOST, ORIGIN};
+
+use super::address::{Authority, Host, WebOrigin};
+use super::forwarded::Client;
+use super::interfaces::Interfaces;
+use crate::settings::Settings;
+
+/// Why a request was not even looked at.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadOrigin {
+    /// None, several, or one that is not a host name.
+    #[error("the request has no readable Host header")]
+    NoHost,
+    /// A host that is not this gateway's.
+    #[error("this gateway does not answer for the host {0}")]
+    Host(String),
+    /// A web page that may not use this gateway.
+    #[error("the web page at {0} may not use this gateway")]
+    Origin(String),
+}
+
+impl BadOrigin {
+    /// The code in the answer.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NoHost => "host_missing",
+            Self::Host(_) => "host_not_allowed",
+            Self::Origin(_) => "origin_not_allowed",
+        }
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        match self {
+            Self::NoHost => "send one Host header with the gateway's name or address and its port".to_owned(),
+            Self::Host(host) => format!(
+                "if this name is meant to lead here, add it to the gateway's settings: allowed_hosts = \
+                 [\"{host}\"], or set public_url"
+            ),
+            Self::Origin(origin) => format!(
+                "if you trust this page with the gateway's tools, add it to the gateway's settings: \
+                 allowed_origins = [\"{origin}\"]"
+            ),
+        }
+    }
+}
+
+/// What was found to be right about a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checked {
+    /// The host it was sent to.
+    pub host: Authority,
+    /// The page of another site that sent it, where one did that is listed.
+    pub listed_origin: Option<String>,
+}
+
+/// The rules, from the settings.
+#[derive(Debug)]
+pub struct OriginRules {
+    allowed_hosts: Vec<Authority>,
+    allowed_origins: Vec<WebOrigin>,
+    public: Option<WebOrigin>,
+    interfaces: Interfaces,
+}
+
+impl OriginRules {
+    /// From settings whose form has been checked.
+    #[must_use]
+    pub fn new(settings: &Settings, interfaces: Interfaces) -> Self {
+        Self {
+            allowed_hosts: settings.allowed_hosts.iter().filter_map(|it| Authority::parse(it)).collect(),
+            allowed_origins: settings.allowed_origins.iter().filter_map(|it| WebOrigin::parse(it)).collect(),
+            public: settings.public_url.as_deref().and_then(WebOrigin::parse),
+            interfaces,
+        }
+    }
+
+    /// Checks the headers of a request that reached this address of ours.
+    ///
+    /// # Errors
+    /// [`BadOrigin`] where it is not for this gateway, or from a page that may not use it.
+    pub async fn check(
+        &self,
+        headers: &HeaderMap,
+        target: Option<&str>,
+        client: &Client,
+        local: IpAddr,
+    ) -> Result<Checked, BadOrigin> {
+        let sent = only(headers, &HOST).map_err(|()| BadOrigin::NoHost)?;
+        let authorities = [client.forwarded_host.as_deref().or(sent), target];
+        let mut host = None;
+        // A request line with a whole URL names a host too; then both must be ours.
+        for text in authorities.into_iter().flatten() {
+            let authority = Authority::parse(text).ok_or_else(|| BadOrigin::Host(text.to_owned()))?;
+            if !self.is_own_host(&authority, local).await {
+                return Err(BadOrigin::Host(authority.to_string()));
+            }
+            host.get_or_insert(authority);
+        }
+        let host = host.ok_or(BadOrigin::NoHost)?;
+        let listed_origin = self.check_origin(headers, &host, client)?;
+        Ok(Checked { host, listed_origin })
+    }
+
+    async fn is_own_host(&self, authority: &Authority, local: IpAddr) -> bool {
+        if authority.host.is_loopback() || self.is_listed(authority) {
+            return true;
+        }
+        match &authority.host {
+            Host::Ip(ip) if ip.is_unspecified() => false,
+            // What the connection reached is an address of ours; others need a look at the interfaces.
+            Host::Ip(ip) => *ip == local.to_canonical() || self.interfaces.have(*ip).await,
+            Host::Name(_) => false,
+        }
+    }
+
+    fn is_listed(&self, authority: &Authority) -> bool {
+        self.public.as_ref().is_some_and(|public| public.host == authority.host)
+            || self.allowed_hosts.iter().any(|allowed| {
+                allowed.host == authority.host && (allowed.port.is_none() || allowed.port == authority.port)
+            })
+    }
+
+    fn check_origin(
+        &self,
+        headers: &HeaderMap,
+        host: &Authority,
+        client: &Client,
+    ) -> Result<Option<String>, BadOrigin> {
+        let many = || BadOrigin::Origin("(several)".to_owned());
+        // No Origin: not a browser, or a request that can't read its answer or change anything.
+        let Some(text) = only(headers, &ORIGIN).map_err(|()| many())? else { return Ok(None) };
+        let refused = || BadOrigin::Origin(text.to_owned());
+        let origin = WebOrigin::parse(text).ok_or_else(refused)?;
+        let scheme = if client.https { "https" } else { "http" };
+        if origin == WebOrigin::new(scheme, host.clone()) || self.public.as_ref() == Some(&origin) {
+            return Ok(None);
+        }
+        if self.allowed_origins.contains(&origin) {
+            return Ok(Some(text.to_owned()));
+        }
+        Err(refused())
+    }
+}
+
+/// The only value of a header; nothing where there is none.
+fn only<'a>(headers: &'a HeaderMap, name: &http::HeaderName) -> Result<Option<&'a str>, ()> {
+    let mut all = headers.get_all(name).into_iter();
+    match (all.next(), all.next()) {
+        (None, _) => Ok(None),
+        (Some(value), None) => value.to_str().map(Some).map_err(|_| ()),
+        (Some(_), Some(_)) => Err(()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,56 @@
+//! The file `owner.token`: by it whoever owns the data folder is the gateway's owner.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use secrecy::{ExposeSecret, SecretString};
+
+use super::secret::looks_like_token;
+use super::tokens::AccessError;
+use crate::files;
+
+/// The file's name in the data folder.
+pub const OWNER_TOKEN_FILE: &str = "owner.token";
+
+/// The file in one data folder.
+#[derive(Debug, Clone)]
+pub(super) struct OwnerFile(Arc<PathBuf>);
+
+impl OwnerFile {
+    pub(super) fn in_folder(folder: &Path) -> Self {
+        Self(Arc::new(folder.join(OWNER_TOKEN_FILE)))
+    }
+
+    /// The token in it; nothing where there is no file. A file with anything else in it is an error rather
+    /// than overwritten: it may be somebody's attempt to put a token there.
+    pub(super) async fn read(&self) -> Result<Option<SecretString>, AccessError> {
+        let text = match tokio::fs::read_to_string(&*self.0).await {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(self.failed(error)),
+        };
+        let text = text.trim();
+        if text.is_empty() {
+            return Ok(None);
+        }
+        if !looks_like_token(text) {
+            let words = "it holds no token; remove it and start again to get a new one";
+            return Err(self.failed(io::Error::new(io::ErrorKind::InvalidData, words)));
+        }
+        Ok(Some(SecretString::from(text)))
+    }
+
+    /// Replaces what is in it, whole or not at all.
+    pub(super) async fn write(&self, token: &SecretString) -> Result<(), AccessError> {
+        let path = Arc::clone(&self.0);
+        let text = SecretString::from(format!("{}\n", token.expose_secret()));
+        let written =
+            tokio::task::spawn_blocking(move || files::write_private(&path, text.expose_secret().as_bytes()));
+        written.await.map_err(io::Error::other).flatten().map_err(|error| self.failed(error))
+    }
+
+    fn failed(&self, source: io::Error) -> AccessError {
+        AccessError::OwnerFile { path: self.0.display().to_string(), source }
+    }
+}

@@ -1,0 +1,172 @@
+//! One token, as long as somebody uses it: who it stands for, and whether it still counts.
+
+use std::fmt;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use toolway_store::TokenRecord;
+use toolway_types::{Clock, Principal, Role};
+
+/// Longest sleep of [`TokenState::ended`], so that it notices when the wall clock is set.
+const LOOK_AGAIN: Duration = Duration::from_secs(60);
+
+/// How exactly the last use is known.
+const STORE_EVERY_MS: i64 = 1000;
+
+/// Why a token no longer counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// It was taken back, or replaced by a new one.
+    Revoked,
+    /// Its time is over.
+    Expired,
+}
+
+impl Ended {
+    /// The code that a later request with the token is refused with.
+    #[must_use]
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Revoked => "token_revoked",
+            Self::Expired => "token_expired",
+        }
+    }
+
+    /// In words, for the reason of a closed socket.
+    #[must_use]
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::Revoked => "the token was revoked",
+            Self::Expired => "the token has expired",
+        }
+    }
+}
+
+/// What the device said of itself when it was paired.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DeviceBinding {
+    /// An id that stays the same over restarts.
+    pub id: Option<String>,
+    /// A name for people.
+    pub name: Option<String>,
+    /// Operating system and version.
+    pub platform: Option<String>,
+}
+
+/// A token in use. A live socket holds the state of its token and closes when that [has
+/// ended](Self::ended).
+pub struct TokenState {
+    /// Who is behind it. The principal's id is the token's.
+    pub principal: Arc<Principal>,
+    /// A name for people.
+    pub label: String,
+    /// What it was paired for.
+    pub device: DeviceBinding,
+    /// When it was made, in milliseconds since the Unix epoch.
+    pub created_ms: i64,
+    /// When it ends by itself, in milliseconds since the Unix epoch.
+    pub expires_ms: Option<i64>,
+    pub(super) hash: [u8; 32],
+    last_used_ms: AtomicI64,
+    ended: OnceLock<Ended>,
+    stop: CancellationToken,
+    clock: Arc<dyn Clock>,
+}
+
+impl fmt::Debug for TokenState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TokenState")
+            .field("id", &self.principal.id)
+            .field("role", &self.principal.role)
+            .field("ended", &self.ended.get())
+            .finish_non_exhaustive()
+    }
+}
+
+impl TokenState {
+    pub(super) fn new(record: &TokenRecord, clock: Arc<dyn Clock>) -> Self {
+        let used = record.last_used_ms.unwrap_or(i64::MIN);
+        Self {
+            principal: Arc::new(Principal {
+                id: record.id.as_str().into(),
+                role: record.role,
+                agent: record.agent.as_deref().map(Arc::from),
+            }),
+            label: record.label.clone(),
+            device: DeviceBinding {
+                id: record.device_id.clone(),
+                name: record.device_name.clone(),
+                platform: record.platform.clone(),
+            },
+            created_ms: record.created_ms,
+            expires_ms: record.expires_ms,
+            hash: record.hash,
+            last_used_ms: AtomicI64::new(used),
+            ended: OnceLock::new(),
+            stop: CancellationToken::new(),
+            clock,
+        }
+    }
+
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.principal.id.0
+    }
+
+    /// Its role.
+    #[must_use]
+    pub fn role(&self) -> Role {
+        self.principal.role
+    }
+
+    /// Whether it has ended, and why. What has once expired stays so, even if the clock is set back.
+    #[must_use]
+    pub fn has_ended(&self) -> Option<Ended> {
+        if self.ended.get().is_none() && self.expires_ms.is_some_and(|at| at <= self.clock.now_ms()) {
+            self.end(Ended::Expired);
+        }
+        self.ended.get().copied()
+    }
+
+    /// Waits until it has ended.
+    pub async fn ended(&self) -> Ended {
+        loop {
+            if let Some(why) = self.has_ended() {
+                return why;
+            }
+            let Some(at) = self.expires_ms else {
+                self.stop.cancelled().await;
+                continue;
+            };
+            let left = u64::try_from(at.saturating_sub(self.clock.now_ms())).unwrap_or_default();
+            let nap = Duration::from_millis(left.max(1)).min(LOOK_AGAIN);
+            let _ = tokio::time::timeout(nap, self.stop.cancelled()).await;
+        }
+    }
+
+    /// When it was last used, in milliseconds since the Unix epoch.
+    #[must_use]
+    pub fn last_used_ms(&self) -> Option<i64> {
+        Some(self.last_used_ms.load(Ordering::Relaxed)).filter(|at| *at != i64::MIN)
+    }
+
+    /// Notes that it is in use now; gives the time where it is worth storing.
+    pub(super) fn touch(&self) -> Option<i64> {
+        let now = self.clock.now_ms();
+        let before = self.last_used_ms.load(Ordering::Relaxed);
+        if now.saturating_sub(before) < STORE_EVERY_MS {
+            return None;
+        }
+        self.last_used_ms.store(now, Ordering::Relaxed);
+        Some(now)
+    }
+
+    /// Ends it; the first reason stands.
+    pub(super) fn end(&self, why: Ended) {
+        let _ = self.ended.set(why);
+        self.stop.cancel();
+    }
+}

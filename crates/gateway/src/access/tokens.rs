@@ -1,0 +1,325 @@
+//! All tokens: those that count lie in memory by their hashes, so that signing in costs no query; the store
+//! keeps them all, without their texts.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+use secrecy::{ExposeSecret, SecretString};
+use toolway_store::{Store, StoreError, TokenRecord};
+use toolway_types::{Clock, Role};
+use uuid::Uuid;
+
+use super::owner_file::OwnerFile;
+use super::refusal::Refusal;
+use super::secret::{self, NoRandomness};
+use super::token::{DeviceBinding, Ended, TokenState};
+
+/// The id of the owner's token.
+pub const OWNER_ID: &str = "owner";
+/// The id of the token of this computer's own device.
+pub const LOCAL_DEVICE_ID: &str = "local-device";
+
+/// Why something about tokens could not be done.
+#[derive(Debug, thiserror::Error)]
+pub enum AccessError {
+    /// The database.
+    #[error("the tokens could not be read or written")]
+    Store(#[from] StoreError),
+    /// The file with the owner's token.
+    #[error("the owner's token file {path}: {source}")]
+    OwnerFile {
+        /// Its path.
+        path: String,
+        /// What happened.
+        source: std::io::Error,
+    },
+    /// No secret could be made.
+    #[error(transparent)]
+    Random(#[from] NoRandomness),
+    /// No such token.
+    #[error("there is no token with the id {0:?}")]
+    NotFound(String),
+    /// A token that can't be revoked, and what to do instead.
+    #[error("the token {id:?} can't be revoked")]
+    Protected {
+        /// Its id.
+        id: &'static str,
+        /// What to do instead.
+        instead: &'static str,
+    },
+}
+
+/// What a new token is for.
+#[derive(Debug, Clone)]
+pub struct NewToken {
+    /// Its role; never the owner's.
+    pub role: Role,
+    /// A name for people.
+    pub label: String,
+    /// The only agent it may use.
+    pub agent: Option<String>,
+    /// The device it is for.
+    pub device: DeviceBinding,
+    /// When it ends by itself, in milliseconds since the Unix epoch.
+    pub expires_ms: Option<i64>,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    by_hash: HashMap<[u8; 32], Known>,
+    by_id: HashMap<String, Arc<TokenState>>,
+}
+
+#[derive(Debug)]
+enum Known {
+    Live(Arc<TokenState>),
+    /// Kept to tell its holder that it was taken back.
+    Revoked,
+}
+
+impl Table {
+    /// Lets this token count, in the place of the one that had its id.
+    fn put(&mut self, state: Arc<TokenState>) {
+        self.by_hash.insert(state.hash, Known::Live(Arc::clone(&state)));
+        if let Some(before) = self.by_id.insert(state.id().to_owned(), state) {
+            self.revoke(&before);
+        }
+    }
+
+    fn revoke(&mut self, state: &TokenState) {
+        self.by_hash.insert(state.hash, Known::Revoked);
+        state.end(Ended::Revoked);
+    }
+}
+
+/// The tokens of a gateway.
+#[derive(Debug)]
+pub struct Tokens {
+    store: Store,
+    clock: Arc<dyn Clock>,
+    owner_file: OwnerFile,
+    table: RwLock<Table>,
+    /// One change at a time, so that store, file and memory agree.
+    changing: tokio::sync::Mutex<()>,
+}
+
+impl Tokens {
+    pub(super) async fn load(
+        store: Store,
+        clock: Arc<dyn Clock>,
+        owner_file: OwnerFile,
+    ) -> Result<Self, AccessError> {
+        let mut table = Table::default();
+        for record in store.tokens().list().await? {
+            if record.revoked_ms.is_some() {
+                table.by_hash.insert(record.hash, Known::Revoked);
+            } else {
+                table.put(Arc::new(TokenState::new(&record, Arc::clone(&clock))));
+            }
+        }
+        let changing = tokio::sync::Mutex::new(());
+        Ok(Self { store, clock, owner_file, table: RwLock::new(table), changing })
+    }
+
+    /// The token with this text, where it counts.
+    ///
+    /// # Errors
+    /// [`Refusal`]: unknown, revoked or expired.
+    pub fn find(&self, text: &str) -> Result<Arc<TokenState>, Refusal> {
+        let state = match self.table.read().by_hash.get(&secret::hash(text)) {
+            None => return Err(Refusal::Unknown),
+            Some(Known::Revoked) => return Err(Refusal::Revoked),
+            Some(Known::Live(state)) => Arc::clone(state),
+        };
+        match state.has_ended() {
+            None => {
+                self.touch(&state);
+                Ok(state)
+            }
+            Some(Ended::Revoked) => Err(Refusal::Revoked),
+            Some(Ended::Expired) => Err(Refusal::Expired),
+        }
+    }
+
+    /// Notes that a token is in use now.
+    pub fn touch(&self, state: &TokenState) {
+        if let Some(at_ms) = state.touch() {
+            self.store.tokens().touch(&state.principal.id.0, at_ms);
+        }
+    }
+
+    /// The token with this id, where it is neither revoked nor unknown.
+    #[must_use]
+    pub fn by_id(&self, id: &str) -> Option<Arc<TokenState>> {
+        self.table.read().by_id.get(id).cloned()
+    }
+
+    /// All tokens ever made, the oldest first, with their last use as of now.
+    ///
+    /// # Errors
+    /// [`AccessError::Store`].
+    pub async fn list(&self) -> Result<Vec<TokenRecord>, AccessError> {
+        let mut records = self.store.tokens().list().await?;
+        let table = self.table.read();
+        for record in &mut records {
+            if let Some(state) = table.by_id.get(&record.id) {
+                record.last_used_ms = state.last_used_ms();
+            }
+        }
+        records.sort_by(|a, b| (a.created_ms, &a.id).cmp(&(b.created_ms, &b.id)));
+        Ok(records)
+    }
+
+    /// Makes a token. Its text is given this once.
+    ///
+    /// # Errors
+    /// [`AccessError`] where it can't be stored; then there is none.
+    pub async fn create(&self, new: NewToken) -> Result<(SecretString, Arc<TokenState>), AccessError> {
+        let text = secret::new_token(new.role)?;
+        let record = TokenRecord {
+            id: Uuid::now_v7().to_string(),
+            hash: secret::hash(text.expose_secret()),
+            role: new.role,
+            label: new.label,
+            agent: new.agent,
+            device_id: new.device.id,
+            device_name: new.device.name,
+            platform: new.device.platform,
+            created_ms: self.clock.now_ms(),
+            expires_ms: new.expires_ms,
+            revoked_ms: None,
+            last_used_ms: None,
+        };
+        let _changing = self.changing.lock().await;
+        let state = self.keep(&record).await?;
+        Ok((text, state))
+    }
+
+    /// Takes a token back and ends what uses it. Gives its record; one that was revoked before stays as it
+    /// is.
+    ///
+    /// # Errors
+    /// [`AccessError::NotFound`], [`AccessError::Protected`], [`AccessError::Store`].
+    pub async fn revoke(&self, id: &str) -> Result<TokenRecord, AccessError> {
+        match id {
+            OWNER_ID => {
+                let instead = "replace it: `toolway tokens rotate-owner`, or POST /api/tokens/owner/rotate";
+                return Err(AccessError::Protected { id: OWNER_ID, instead });
+            }
+            LOCAL_DEVICE_ID => {
+                let instead = "it is this computer's own device: set local_device.enabled = false";
+                return Err(AccessError::Protected { id: LOCAL_DEVICE_ID, instead });
+            }
+            _ => {}
+        }
+        let _changing = self.changing.lock().await;
+        let found = self.store.tokens().list().await?.into_iter().find(|record| record.id == id);
+        let mut record = found.ok_or_else(|| AccessError::NotFound(id.to_owned()))?;
+        if record.revoked_ms.is_some() {
+            return Ok(record);
+        }
+        let now = self.clock.now_ms();
+        self.store.tokens().revoke(id, now).await?;
+        record.revoked_ms = Some(now);
+        let mut table = self.table.write();
+        if let Some(state) = table.by_id.remove(id) {
+            record.last_used_ms = state.last_used_ms();
+            table.revoke(&state);
+        }
+        Ok(record)
+    }
+
+    /// Makes sure that there is a token of the owner and that the file holds it. A file with a token in it
+    /// is right: whoever can write it is the owner (it may be newer than a database that was restored).
+    pub(super) async fn ensure_owner(&self) -> Result<(), AccessError> {
+        let _changing = self.changing.lock().await;
+        match self.owner_file.read().await? {
+            Some(text) => {
+                let hash = secret::hash(text.expose_secret());
+                if self.by_id(OWNER_ID).is_none_or(|state| state.hash != hash) {
+                    self.keep_own(&self.own_record(OWNER_ID, Role::Owner, "owner", hash)).await?;
+                }
+            }
+            None => {
+                self.renew_owner().await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Replaces the owner's token, in the file as well. What used the old one ends.
+    ///
+    /// # Errors
+    /// [`AccessError`]; then the old one stands.
+    pub async fn rotate_owner(&self) -> Result<SecretString, AccessError> {
+        let _changing = self.changing.lock().await;
+        self.renew_owner().await
+    }
+
+    async fn renew_owner(&self) -> Result<SecretString, AccessError> {
+        let text = secret::new_token(Role::Owner)?;
+        let before = self.owner_file.read().await?;
+        // The file first: at the next start it is what counts.
+        self.owner_file.write(&text).await?;
+        let record = self.own_record(OWNER_ID, Role::Owner, "owner", secret::hash(text.expose_secret()));
+        if let Err(error) = self.keep_own(&record).await {
+            if let Some(before) = before {
+                self.owner_file.write(&before).await?;
+            }
+            return Err(error);
+        }
+        Ok(text)
+    }
+
+    pub(super) async fn issue_local_device(&self) -> Result<SecretString, AccessError> {
+        let text = secret::new_token(Role::Device)?;
+        let hash = secret::hash(text.expose_secret());
+        let _changing = self.changing.lock().await;
+        self.keep_own(&self.own_record(LOCAL_DEVICE_ID, Role::Device, "this computer", hash)).await?;
+        Ok(text)
+    }
+
+    /// Stores the secret of one of the gateway's own tokens anew, or the whole of it the first time.
+    async fn keep_own(&self, record: &TokenRecord) -> Result<(), AccessError> {
+        if self.store.tokens().replace_hash(&record.id, record.hash).await? {
+            self.put(record);
+            return Ok(());
+        }
+        self.keep(record).await.map(|_| ())
+    }
+
+    /// Stores a new token and lets it count.
+    async fn keep(&self, record: &TokenRecord) -> Result<Arc<TokenState>, AccessError> {
+        self.store.tokens().insert(record).await?;
+        Ok(self.put(record))
+    }
+
+    /// Lets a token count, in the place of the one with its id.
+    fn put(&self, record: &TokenRecord) -> Arc<TokenState> {
+        let state = Arc::new(TokenState::new(record, Arc::clone(&self.clock)));
+        self.table.write().put(Arc::clone(&state));
+        state
+    }
+
+    /// The record of one of the two tokens that the gateway makes for itself.
+    fn own_record(&self, id: &str, role: Role, label: &str, hash: [u8; 32]) -> TokenRecord {
+        TokenRecord {
+            id: id.to_owned(),
+            hash,
+            role,
+            label: label.to_owned(),
+            agent: None,
+            device_id: None,
+            device_name: None,
+            platform: None,
+            created_ms: self.clock.now_ms(),
+            expires_ms: None,
+            revoked_ms: None,
+            last_used_ms: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,235 @@
+//! A gateway from start to stop: opens what is kept, binds, serves; and ends in the order in which nothing is
+//! lost.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use secrecy::SecretString;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use toolway_core::{ByRole, Engine, EngineSettings, Registry, SpecCache};
+use toolway_store::{Durability as StoreDurability, Store, StoreError, StoreOptions};
+use toolway_types::Clock;
+
+use crate::access::interfaces::own_addresses;
+use crate::access::{Access, AccessError};
+use crate::http;
+use crate::listen::Address;
+use crate::metrics::Metrics;
+use crate::recording::{Recording, Tail};
+use crate::serve::{self, BindError, ServeOptions, Serving};
+use crate::settings::{Durability, SettingError, Settings};
+use crate::sources::Sources;
+use crate::state::App;
+use crate::tls::{Tls, TlsError};
+
+/// What a gateway is started with.
+#[derive(Debug)]
+pub struct Options {
+    /// The settings.
+    pub settings: Settings,
+    /// The folder with all that is kept.
+    pub data_dir: PathBuf,
+    /// This computer's names, for the gateway's own certificate.
+    pub host_names: Vec<String>,
+    /// The wall clock.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// Why a gateway could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The settings.
+    #[error("{} of the settings can't be used", .0.len())]
+    Settings(Vec<SettingError>),
+    /// The address.
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    /// Encryption.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// The database.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The tokens.
+    #[error(transparent)]
+    Access(#[from] AccessError),
+}
+
+/// A running gateway.
+#[derive(Debug)]
+pub struct Gateway {
+    app: Arc<App>,
+    serving: Serving,
+    background: TaskTracker,
+    stop_background: CancellationToken,
+}
+
+impl Gateway {
+    /// Starts one.
+    ///
+    /// # Errors
+    /// [`StartError`]; then nothing listens.
+    pub async fn start(options: Options) -> Result<Self, StartError> {
+        let Options { settings, data_dir, host_names, clock } = options;
+        settings.validate().map_err(StartError::Settings)?;
+        for warning in settings.warnings() {
+            tracing::warn!(hint = warning.hint, "{warning}");
+        }
+        let listener = serve::bind(settings.listen)?;
+        let local =
+            listener.local_addr().map_err(|source| BindError { address: settings.listen.0, source })?;
+        let store = Store::open(&data_dir, Arc::clone(&clock), store_options(&settings)).await?;
+        let tls = match settings.tls.is_on(settings.listen) {
+            true => Some(Arc::new(Tls::open(&settings.tls, &data_dir, names(&settings, host_names)).await?)),
+            false => None,
+        };
+        let access = Access::open(&settings, &data_dir, store.clone(), Arc::clone(&clock)).await?;
+        let metrics = Arc::new(Metrics::default());
+        let registry = Registry::new();
+        let tail = Tail::default();
+        let recorder = Recording::new(store.recorder(), Arc::clone(&metrics), tail.clone());
+        let engine = Engine::new(
+            Arc::clone(&registry),
+            recorder,
+            Arc::new(ByRole),
+            Arc::clone(&clock),
+            engine_settings(&settings),
+        );
+        let sources = Sources::load(Arc::clone(&registry), store.clone(), Arc::clone(&clock)).await?;
+        let address = Address {
+            local,
+            tls: tls.is_some(),
+            pin: tls.as_ref().and_then(|tls| tls.own_pin()),
+            public_url: settings.public_url.clone(),
+        };
+        let app = Arc::new(App {
+            settings: Arc::new(settings),
+            clock,
+            store,
+            access,
+            metrics,
+            registry,
+            engine,
+            sources,
+            tail,
+            specs: Arc::new(SpecCache::default()),
+            tls,
+            address,
+            connections: TaskTracker::new(),
+            closing: CancellationToken::new(),
+            started: Instant::now(),
+        });
+        let (background, stop_background) = (TaskTracker::new(), CancellationToken::new());
+        if let Some(tls) = &app.tls {
+            background.spawn(Arc::clone(tls).watch(stop_background.clone()));
+        }
+        let serving = serve::serve(
+            listener,
+            ServeOptions {
+                router: http::router(Arc::clone(&app)),
+                tls: app.tls.clone(),
+                connections: app.settings.limits.connections,
+                patience: app.settings.timeouts.request_s.duration(),
+                open: app.connections.clone(),
+            },
+        );
+        tracing::info!(url = app.address.own_url(), tls = app.address.tls, "listening");
+        Ok(Self { app, serving, background, stop_background })
+    }
+
+    /// Its parts.
+    #[must_use]
+    pub fn app(&self) -> &Arc<App> {
+        &self.app
+    }
+
+    /// The address for programs on this computer.
+    #[must_use]
+    pub fn url(&self) -> String {
+        self.app.address.own_url()
+    }
+
+    /// A token for this computer's own device.
+    ///
+    /// # Errors
+    /// [`AccessError`] where it can't be stored.
+    pub async fn issue_local_device(&self) -> Result<SecretString, AccessError> {
+        self.app.access.issue_local_device().await
+    }
+
+    /// Takes in what changed in files (the owner's certificate).
+    ///
+    /// # Errors
+    /// [`TlsError`]; what stood before stands.
+    pub async fn reload(&self) -> Result<(), TlsError> {
+        if let Some(tls) = &self.app.tls {
+            tls.reload().await?;
+        }
+        Ok(())
+    }
+
+    /// Stops within `timeouts.shutdown_s`: accepts nothing more, lets calls end or ends them, closes sockets
+    /// with a reason, writes what waits to be written.
+    pub async fn shut_down(self) {
+        let within = self.app.settings.timeouts.shutdown_s.duration();
+        let deadline = Instant::now() + within;
+        self.serving.stop_accepting();
+        // Half for calls to end by themselves; the other half for their callers to hear of it.
+        self.app.engine.shut_down(within / 2).await;
+        self.app.closing.cancel();
+        self.stop_background.cancel();
+        let left = self.serving.shut_down(deadline.saturating_duration_since(Instant::now())).await;
+        if left > 0 {
+            tracing::warn!(left, "connections were still open at the end of timeouts.shutdown_s");
+        }
+        self.background.close();
+        self.background.wait().await;
+        // Writing is worth a moment even where the time is over.
+        let rest = deadline.saturating_duration_since(Instant::now()).max(Duration::from_secs(1));
+        if tokio::time::timeout(rest, self.app.store.close()).await.is_err() {
+            tracing::error!("the database did not close in time; the last records of calls may be missing");
+        }
+    }
+}
+
+fn names(settings: &Settings, mut names: Vec<String>) -> Vec<String> {
+    let public = settings.public_url.as_deref().and_then(crate::access::address::WebOrigin::parse);
+    names.extend(public.map(|origin| origin.host.to_string().trim_matches(['[', ']']).to_owned()));
+    names.extend(own_addresses().into_iter().map(|ip| ip.to_string()));
+    names
+}
+
+fn store_options(settings: &Settings) -> StoreOptions {
+    let calls = &settings.calls;
+    StoreOptions {
+        durability: match calls.durability {
+            Durability::Batch => StoreDurability::Batch,
+            Durability::Each => StoreDurability::Each,
+        },
+        record_bytes: calls.record_bytes,
+        retention_days: calls.retention_days,
+        retention_bytes: calls.retention_bytes,
+        ..StoreOptions::default()
+    }
+}
+
+fn engine_settings(settings: &Settings) -> EngineSettings {
+    let (timeouts, limits) = (&settings.timeouts, &settings.limits);
+    EngineSettings {
+        default_timeout: timeouts.tool_s.duration(),
+        timeout_cap: timeouts.cap_s.duration(),
+        tool_timeouts: timeouts
+            .tools
+            .iter()
+            .filter_map(|(tool, limit)| Some((tool.parse().ok()?, limit.duration())))
+            .collect(),
+        person_timeout: timeouts.person_s.duration(),
+        calls_in_flight: limits.calls_in_flight,
+        output_bytes: limits.output_bytes,
+        redact: settings.calls.redact.iter().map(|name| name.to_lowercase()).collect(),
+        ..EngineSettings::default()
+    }
+}

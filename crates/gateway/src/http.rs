@@ -1,0 +1,60 @@
+//! REST: one file a resource, each with its `routes()`; what is common to all of them in [`guard`] (hosts,
+//! origins, log), [`extract`] (bodies, queries, paths) and [`error`] (the one form of every refusal).
+//! Handlers translate and delegate; no rule lives here.
+
+mod call_stream;
+mod calls;
+mod devices;
+pub mod error;
+pub mod extract;
+pub mod guard;
+pub mod health;
+pub mod metrics;
+pub mod openapi;
+pub mod pair;
+pub mod status;
+pub mod tokens;
+mod tools;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::middleware;
+use axum::routing::get;
+use utoipa_axum::router::OpenApiRouter;
+
+pub use error::ApiError;
+pub use extract::{JsonBody, OptionalJsonBody, PathOf, QueryOf};
+
+use crate::page;
+use crate::socket::upgrade;
+use crate::state::App;
+
+/// Every resource with its description.
+fn resources() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::with_openapi(openapi::head())
+        .merge(health::routes())
+        .merge(metrics::routes())
+        .merge(status::routes())
+        .merge(pair::routes())
+        .merge(tokens::routes())
+        .merge(tools::routes())
+        .merge(devices::routes())
+        .merge(calls::routes())
+        .merge(openapi::routes())
+}
+
+/// All that the gateway answers over HTTP, the sockets' upgrades included.
+pub fn router(app: Arc<App>) -> Router {
+    let (routes, _) = resources().split_for_parts();
+    routes
+        .route("/", get(page::show))
+        .merge(upgrade::routes())
+        .fallback(error::no_such_path)
+        .method_not_allowed_fallback(error::no_such_method)
+        // Bodies are bounded where they are read, each resource by its own limit.
+        .layer(DefaultBodyLimit::disable())
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), guard::guard))
+        .with_state(app)
+}

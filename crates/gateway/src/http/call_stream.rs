@@ -1,0 +1,69 @@
+//! A call over server-sent events: its progress while it runs, its outcome last.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use serde::Serialize;
+use tokio::sync::mpsc;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use toolway_core::{Call, Engine, Progress};
+use toolway_types::ContentPart;
+
+use super::tools::CallAnswer;
+
+/// Reports that wait for a slow reader; further ones are dropped.
+const WAITING_REPORTS: usize = 64;
+
+/// One report.
+#[derive(Serialize)]
+struct Report<'a> {
+    progress: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    content: &'a [ContentPart],
+}
+
+/// Dropped with the response, when the client closes it: that cancels the call.
+struct Events {
+    receiver: mpsc::Receiver<Event>,
+    _cancel: DropGuard,
+}
+
+/// Starts the call and streams it.
+pub(super) fn respond(engine: Arc<Engine>, mut call: Call) -> Response {
+    let (sender, receiver) = mpsc::channel(WAITING_REPORTS);
+    let cancel = CancellationToken::new();
+    call.cancel = Some(cancel.clone());
+    let reports = sender.clone();
+    call.progress = Some(Arc::new(move |progress: Progress| {
+        let report = Report {
+            progress: progress.progress,
+            total: progress.total,
+            message: progress.message.as_deref(),
+            content: &progress.content,
+        };
+        if let Ok(event) = Event::default().event("progress").json_data(report) {
+            // A slow reader misses some.
+            let _ = reports.try_send(event);
+        }
+    }));
+    tokio::spawn(async move {
+        let finished = engine.call(call).await;
+        if let Ok(event) = Event::default().event("outcome").json_data(CallAnswer::of(&finished)) {
+            // The client may have gone; the outcome is recorded.
+            let _ = sender.send(event).await;
+        }
+    });
+    let events = Events { receiver, _cancel: cancel.drop_guard() };
+    let stream = stream::unfold(events, async |mut events| {
+        let event = events.receiver.recv().await?;
+        Some((Ok::<_, Infallible>(event), events))
+    });
+    Sse::new(stream).keep_alive(KeepAlive::default()).into_response()
+}

@@ -1,0 +1,198 @@
+//! `/api/devices`: who offers tools, connected or not.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use http::StatusCode;
+use serde::{Deserialize, Serialize};
+use toolway_types::Role;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::error::ErrorBody;
+use super::pair::read_text;
+use super::{ApiError, JsonBody, PathOf};
+use crate::access::{LOCAL_DEVICE_ID, Owner};
+use crate::sources::source::{Presence, Source};
+use crate::state::App;
+
+pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::default().routes(routes!(list)).routes(routes!(rename, remove))
+}
+
+/// A device.
+#[derive(Debug, Serialize, ToSchema)]
+struct DeviceView {
+    /// Its source's name, which never changes: the first part of its tools' names.
+    id: String,
+    /// The name for people.
+    name: String,
+    /// `online`, `reconnecting` (gone for a moment; its tools and calls wait for it) or `offline`.
+    status: &'static str,
+    /// Operating system and version, as it says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    platform: Option<String>,
+    /// Its program's version, as it says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    app_version: Option<String>,
+    /// The version of the protocol that it speaks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    version: Option<u32>,
+    /// How many connections it has.
+    connections: usize,
+    /// How many tools it offers now.
+    tools: usize,
+    /// How many calls it is running.
+    calls_in_flight: usize,
+    /// The id of the token it belongs to.
+    token: String,
+    /// When it first appeared, in milliseconds since the Unix epoch.
+    created_ms: i64,
+    /// Since when it has been connected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    connected_since_ms: Option<i64>,
+    /// When it was last heard of.
+    last_seen_ms: i64,
+    /// When it last sent anything on a connection it has now, answers to pings included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    last_heartbeat_ms: Option<i64>,
+    /// What the owner should know of it.
+    warnings: Vec<String>,
+}
+
+/// The devices.
+#[derive(Debug, Serialize, ToSchema)]
+struct DeviceList {
+    /// By name.
+    devices: Vec<DeviceView>,
+}
+
+impl DeviceView {
+    fn of(app: &App, source: &Source) -> Self {
+        let (state, seats, presence) = (source.state(), source.seats(), source.presence());
+        let attached: Vec<_> = seats.iter().filter(|seat| seat.is_attached()).collect();
+        let snapshot = app.registry.snapshot();
+        let tools = snapshot.source(source.slug()).map_or(0, |view| view.tools().len());
+        let last_heartbeat_ms = attached.iter().map(|seat| seat.last_heard_ms()).max();
+        let mut warnings = Vec::new();
+        if presence == Presence::Online && tools == 0 {
+            warnings.push("It is connected, but offers no tools.".to_owned());
+        }
+        Self {
+            id: source.slug().to_string(),
+            name: state.label,
+            status: presence.as_str(),
+            platform: state.platform,
+            app_version: state.app_version,
+            version: seats.iter().map(|seat| seat.version()).max(),
+            connections: attached.len(),
+            tools,
+            calls_in_flight: seats.iter().map(|seat| seat.calls_in_flight()).sum(),
+            token: source.token().to_string(),
+            created_ms: state.created_ms,
+            connected_since_ms: attached.iter().map(|seat| seat.since_ms()).min(),
+            last_seen_ms: last_heartbeat_ms.unwrap_or_default().max(state.last_seen_ms),
+            last_heartbeat_ms,
+            warnings,
+        }
+    }
+}
+
+/// List devices
+#[utoipa::path(
+    get,
+    path = "/api/devices",
+    tag = "devices",
+    responses((status = 200, description = "The devices, connected or not.", body = DeviceList))
+)]
+async fn list(_: Owner, State(app): State<Arc<App>>) -> Json<DeviceList> {
+    Json(DeviceList {
+        devices: app.sources.all().iter().map(|source| DeviceView::of(&app, source)).collect(),
+    })
+}
+
+/// What to change about a device.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct DeviceChange {
+    /// The new name for people.
+    #[schema(min_length = 1, max_length = 128)]
+    name: String,
+}
+
+/// Rename a device
+///
+/// Changes the name for people only: its tools keep their names.
+#[utoipa::path(
+    patch,
+    path = "/api/devices/{id}",
+    tag = "devices",
+    params(("id" = String, Path, description = "The device's id.")),
+    request_body = DeviceChange,
+    responses(
+        (status = 200, description = "The device as it is now.", body = DeviceView),
+        (status = 400, description = "The request is malformed.", body = ErrorBody),
+        (status = 404, description = "There is no such device.", body = ErrorBody),
+        (status = 413, description = "The body is too large.", body = ErrorBody),
+        (status = 415, description = "The body is not JSON.", body = ErrorBody),
+        (status = 503, description = "It could not be kept.", body = ErrorBody),
+    )
+)]
+async fn rename(
+    _: Owner,
+    State(app): State<Arc<App>>,
+    PathOf(id): PathOf<String>,
+    JsonBody(change): JsonBody<DeviceChange>,
+) -> Result<Json<DeviceView>, ApiError> {
+    let source = find(&app, &id)?;
+    let name = read_text("name", change.name)?;
+    app.sources.rename(&source, &name).await?;
+    Ok(Json(DeviceView::of(&app, &source)))
+}
+
+/// Remove a device
+///
+/// Closes its connections and takes its tools away. A token that was only for it is revoked, so that it can't
+/// come back. Its id is never given to another device.
+#[utoipa::path(
+    delete,
+    path = "/api/devices/{id}",
+    tag = "devices",
+    params(("id" = String, Path, description = "The device's id.")),
+    responses(
+        (status = 204, description = "It is gone."),
+        (status = 400, description = "The path is malformed.", body = ErrorBody),
+        (status = 404, description = "There is no such device.", body = ErrorBody),
+        (status = 503, description = "It could not be kept.", body = ErrorBody),
+    )
+)]
+async fn remove(
+    _: Owner,
+    State(app): State<Arc<App>>,
+    PathOf(id): PathOf<String>,
+) -> Result<StatusCode, ApiError> {
+    let source = find(&app, &id)?;
+    let token = source.token().to_string();
+    let only = app.sources.count_of(source.token()) == 1 && token != LOCAL_DEVICE_ID;
+    let role = app.access.tokens.by_id(&token).map(|token| token.role());
+    if only && matches!(role, Some(Role::Device | Role::Companion)) {
+        app.access.tokens.revoke(&token).await?;
+    }
+    app.sources.remove(&source).await?;
+    tracing::info!(source = %source.slug(), "device removed");
+    Ok(StatusCode::NO_CONTENT)
+}
+
+fn find(app: &App, id: &str) -> Result<Arc<Source>, ApiError> {
+    app.sources.get(id).ok_or_else(|| {
+        ApiError::not_found("device_unknown", format!("there is no device {id:?}"))
+            .with_hint("`toolway devices list` shows their ids")
+    })
+}

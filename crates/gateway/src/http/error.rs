@@ -1,0 +1,218 @@
+//! The one form of every refusal over HTTP: `{"error":{"code","message","hint"?}}`.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
+use http::{HeaderValue, Method, StatusCode, Uri};
+use serde::{Deserialize, Serialize};
+use toolway_store::StoreError;
+use utoipa::ToSchema;
+
+use crate::access::origin::BadOrigin;
+use crate::access::pairing::NoCode;
+use crate::access::{AccessError, PairRefusal, Refusal};
+
+/// A refusal: what was wrong, and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiError {
+    /// The status.
+    pub status: StatusCode,
+    /// For programs; codes are added, never renamed.
+    pub code: Cow<'static, str>,
+    /// What is wrong, in words.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+    /// When to try again.
+    pub retry_after: Option<Duration>,
+}
+
+/// The body of every answer that is not a success.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct ErrorBody {
+    /// What went wrong.
+    pub error: ErrorWords,
+}
+
+/// What went wrong.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct ErrorWords {
+    /// For programs; codes are added, never renamed.
+    #[schema(example = "token_unknown")]
+    pub code: String,
+    /// What is wrong, in words.
+    pub message: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub hint: Option<String>,
+}
+
+impl ApiError {
+    /// A refusal without a hint.
+    pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        Self { status, code: code.into(), message: message.into(), hint: None, retry_after: None }
+    }
+
+    /// A malformed request.
+    pub fn malformed(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "malformed_request", message)
+    }
+
+    /// A request for something that is not there.
+    pub fn not_found(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, code, message)
+    }
+
+    /// Adds what to do about it.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Adds when to try again.
+    #[must_use]
+    pub fn retry_after(mut self, wait: Duration) -> Self {
+        self.retry_after = Some(wait);
+        self
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let words = ErrorWords { code: self.code.into_owned(), message: self.message, hint: self.hint };
+        let mut response = (self.status, Json(ErrorBody { error: words })).into_response();
+        if self.status == StatusCode::UNAUTHORIZED {
+            response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if let Some(wait) = self.retry_after {
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(wait.as_secs().saturating_add(1)));
+        }
+        response
+    }
+}
+
+impl From<Refusal> for ApiError {
+    fn from(refusal: Refusal) -> Self {
+        let status = match refusal {
+            Refusal::Forbidden { .. } => StatusCode::FORBIDDEN,
+            Refusal::TooManyFailures { .. } => StatusCode::TOO_MANY_REQUESTS,
+            _ => StatusCode::UNAUTHORIZED,
+        };
+        let error = Self::new(status, refusal.code(), refusal.to_string()).with_hint(refusal.hint());
+        match refusal {
+            Refusal::TooManyFailures { wait } => error.retry_after(wait),
+            _ => error,
+        }
+    }
+}
+
+impl From<PairRefusal> for ApiError {
+    fn from(refusal: PairRefusal) -> Self {
+        let status = match refusal {
+            PairRefusal::Void => StatusCode::TOO_MANY_REQUESTS,
+            _ => StatusCode::UNAUTHORIZED,
+        };
+        Self::new(status, refusal.code(), refusal.to_string()).with_hint(refusal.hint())
+    }
+}
+
+impl From<BadOrigin> for ApiError {
+    fn from(bad: BadOrigin) -> Self {
+        let status = match bad {
+            BadOrigin::NoHost => StatusCode::BAD_REQUEST,
+            _ => StatusCode::FORBIDDEN,
+        };
+        Self::new(status, bad.code(), bad.to_string()).with_hint(bad.hint())
+    }
+}
+
+impl From<NoCode> for ApiError {
+    fn from(error: NoCode) -> Self {
+        match error {
+            NoCode::TooMany(_) => Self::new(
+                StatusCode::TOO_MANY_REQUESTS,
+                "too_many_pairing_codes",
+                error.to_string(),
+            )
+            .with_hint(
+                "use one of them, or wait until they expire; the limit is the setting limits.pairing_codes",
+            ),
+            NoCode::Random(_) => internal(&error),
+        }
+    }
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        tracing::error!(%error, "the database failed a request");
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "store_failed", error.to_string())
+            .with_hint("try again; `toolway doctor` on the gateway's computer looks into it")
+    }
+}
+
+impl From<AccessError> for ApiError {
+    fn from(error: AccessError) -> Self {
+        match &error {
+            AccessError::NotFound(_) => Self::not_found("token_not_found", error.to_string())
+                .with_hint("`toolway tokens list` shows the ids"),
+            AccessError::Protected { instead, .. } => {
+                Self::new(StatusCode::CONFLICT, "token_protected", error.to_string()).with_hint(*instead)
+            }
+            AccessError::Store(_) | AccessError::OwnerFile { .. } => unavailable(&error),
+            AccessError::Random(_) => internal(&error),
+        }
+    }
+}
+
+/// Something that has to be kept could not be. The details are the owner's, so they go to the log.
+pub(crate) fn unavailable(error: &dyn std::error::Error) -> ApiError {
+    tracing::error!(error = %chain(error), "a request could not be served: nothing could be kept");
+    ApiError::new(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "storage_failed",
+        "the gateway could not read or write its data",
+    )
+    .with_hint("the gateway's log says why; `toolway doctor` checks the database; nothing was changed")
+}
+
+/// A fault of the gateway itself.
+pub(crate) fn internal(error: &dyn std::error::Error) -> ApiError {
+    tracing::error!(error = %chain(error), "a request could not be served");
+    ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the gateway failed to serve this request")
+        .with_hint("the gateway's log says why")
+}
+
+/// An error with its causes.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut words = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let text = error.to_string();
+        if !words.ends_with(&text) {
+            words = format!("{words}: {text}");
+        }
+        cause = error.source();
+    }
+    words
+}
+
+/// What answers where nothing lives.
+pub(super) async fn no_such_path(uri: Uri) -> ApiError {
+    ApiError::not_found("path_not_found", format!("nothing answers at {}", uri.path()))
+        .with_hint("/api/openapi.json lists what does")
+}
+
+/// What answers where something lives that doesn't do this.
+pub(super) async fn no_such_method(method: Method, uri: Uri) -> ApiError {
+    ApiError::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "method_not_allowed",
+        format!("{} does not answer {method}", uri.path()),
+    )
+    .with_hint("the header Allow of this answer names what it does answer; see /api/openapi.json")
+}

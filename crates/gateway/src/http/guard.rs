@@ -1,0 +1,90 @@
+//! What every request passes first: who sent it (proxies taken into account), whether its host and its page
+//! are ours, the log; and the headers that every answer gets.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, CACHE_CONTROL, REFERRER_POLICY, VARY,
+    X_CONTENT_TYPE_OPTIONS,
+};
+use http::{HeaderName, HeaderValue, Method, StatusCode};
+use tokio::time::Instant;
+use tracing::Instrument;
+
+use super::ApiError;
+use crate::access::ConnectionInfo;
+use crate::access::origin::Checked;
+use crate::state::App;
+
+const PRIVATE_NETWORK_ASKED: HeaderName = HeaderName::from_static("access-control-request-private-network");
+const PRIVATE_NETWORK: HeaderName = HeaderName::from_static("access-control-allow-private-network");
+
+/// Lets a request through to its resource, or refuses it.
+pub(super) async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let started = Instant::now();
+    let method = request.method().clone();
+    // The path alone: queries may hold tokens.
+    let path = request.uri().path().to_owned();
+    let span = tracing::debug_span!("request", %method, path, from = tracing::field::Empty);
+    let mut response = pass(&app, request, next).instrument(span.clone()).await;
+    let status = response.status();
+    if status != StatusCode::SWITCHING_PROTOCOLS {
+        let headers = response.headers_mut();
+        headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+        headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    }
+    tracing::debug!(parent: &span, status = status.as_u16(), took_us = started.elapsed().as_micros(), "answered");
+    response
+}
+
+async fn pass(app: &App, mut request: Request, next: Next) -> Response {
+    let Some(connection) = request.extensions().get::<ConnectionInfo>().copied() else {
+        // Only a listener that is not the gateway's own leaves it out.
+        return ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the connection is not known")
+            .into_response();
+    };
+    let client = app.access.proxies.client(&connection, request.headers());
+    tracing::Span::current().record("from", tracing::field::display(client.ip));
+    let target = request.uri().authority().map(|authority| authority.as_str().to_owned());
+    let local = connection.local.ip();
+    let checked = app.access.origins.check(request.headers(), target.as_deref(), &client, local).await;
+    let Checked { listed_origin, host } = match checked {
+        Ok(checked) => checked,
+        Err(bad) => {
+            app.metrics.refused(bad.code());
+            return ApiError::from(bad).into_response();
+        }
+    };
+    request.extensions_mut().insert(client);
+    request.extensions_mut().insert(host);
+    let Some(origin) = listed_origin.and_then(|origin| HeaderValue::from_str(&origin).ok()) else {
+        return next.run(request).await;
+    };
+    let mut response = if is_preflight(&request) { preflight(&request) } else { next.run(request).await };
+    response.headers_mut().insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    response.headers_mut().append(VARY, HeaderValue::from_static("origin"));
+    response
+}
+
+fn is_preflight(request: &Request) -> bool {
+    request.method() == Method::OPTIONS && request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD)
+}
+
+/// Tells a listed page's browser what the page may send.
+fn preflight(request: &Request) -> Response {
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    let headers = response.headers_mut();
+    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST, PATCH, DELETE"));
+    let allowed = HeaderValue::from_static("authorization, content-type, x-pairing-code");
+    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, allowed);
+    headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
+    if request.headers().contains_key(PRIVATE_NETWORK_ASKED) {
+        headers.insert(PRIVATE_NETWORK, HeaderValue::from_static("true"));
+    }
+    response
+}

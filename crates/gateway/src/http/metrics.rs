@@ -1,0 +1,34 @@
+//! `GET /metrics`: for Prometheus.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::HeaderValue;
+use http::header::CONTENT_TYPE;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::error::internal;
+use crate::access::Owner;
+use crate::state::App;
+
+const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::default().routes(routes!(metrics))
+}
+
+/// Counters and gauges in Prometheus' text form
+#[utoipa::path(
+    get,
+    path = "/metrics",
+    tag = "gateway",
+    responses((status = 200, description = "The metrics.", body = String, content_type = "application/openmetrics-text"))
+)]
+async fn metrics(_: Owner, State(app): State<Arc<App>>) -> Response {
+    match app.metrics.encode(app.readings()) {
+        Ok(text) => ([(CONTENT_TYPE, HeaderValue::from_static(OPENMETRICS))], text).into_response(),
+        Err(error) => internal(&error).into_response(),
+    }
+}

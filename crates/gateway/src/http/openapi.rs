@@ -1,0 +1,110 @@
+//! `GET /api/openapi.json`: the description of everything under REST, put together from what stands on the
+//! handlers themselves.
+
+use std::sync::{Arc, OnceLock};
+
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use http::HeaderValue;
+use http::header::CONTENT_TYPE;
+use utoipa::openapi::path::Operation;
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
+use utoipa::openapi::{
+    ComponentsBuilder, Content, InfoBuilder, OpenApi, OpenApiBuilder, Ref, RefOr, Response as Described,
+    ResponseBuilder,
+};
+use utoipa::{PartialSchema, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::error::{ErrorBody, ErrorWords, internal};
+use crate::access::Authenticated;
+use crate::state::App;
+
+const BEARER: &str = "token";
+
+/// What stands above the paths.
+pub(super) fn head() -> OpenApi {
+    let bearer = HttpBuilder::new()
+        .scheme(HttpAuthScheme::Bearer)
+        .description(Some("A token of the gateway: `toolway tokens create`, `toolway pair`, or the owner's."))
+        .build();
+    OpenApiBuilder::new()
+        .info(
+            InfoBuilder::new()
+                .title("Toolway")
+                .version(env!("CARGO_PKG_VERSION"))
+                .description(Some("One gateway to the tools of your phones, computers, apps and servers."))
+                .license(Some(utoipa::openapi::License::new(env!("CARGO_PKG_LICENSE"))))
+                .build(),
+        )
+        .components(Some(
+            ComponentsBuilder::new()
+                .security_scheme(BEARER, SecurityScheme::Http(bearer))
+                .schema(ErrorBody::name(), ErrorBody::schema())
+                .schema(ErrorWords::name(), ErrorWords::schema())
+                .build(),
+        ))
+        .security(Some([SecurityRequirement::new(BEARER, [""; 0])]))
+        .build()
+}
+
+/// The whole description.
+#[must_use]
+pub fn document() -> OpenApi {
+    let (_, mut document) = super::resources().split_for_parts();
+    for item in document.paths.paths.values_mut() {
+        let operations = [&mut item.get, &mut item.put, &mut item.post, &mut item.delete, &mut item.patch];
+        operations.into_iter().flatten().for_each(complete);
+    }
+    document
+}
+
+/// Adds the refusals that every operation can give.
+fn complete(operation: &mut Operation) {
+    let open = operation
+        .security
+        .as_ref()
+        .is_some_and(|all| all.iter().all(|it| *it == SecurityRequirement::default()));
+    let mut common = vec![
+        ("400", "The request is malformed."),
+        (
+            "403",
+            "The host or the web page is not one of this gateway's, or the token's role may not do this.",
+        ),
+        ("default", "Any other refusal, in the same form."),
+    ];
+    if !open {
+        common.push(("401", "No token, or one that is unknown, revoked or expired."));
+        common.push(("429", "Too many requests without a good token came from this address."));
+    }
+    for (status, words) in common {
+        operation.responses.responses.entry(status.to_owned()).or_insert_with(|| RefOr::T(refusal(words)));
+    }
+}
+
+fn refusal(words: &str) -> Described {
+    let content = Content::new(Some(Ref::from_schema_name(ErrorBody::name())));
+    ResponseBuilder::new().description(words).content("application/json", content).build()
+}
+
+pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::default().routes(routes!(openapi))
+}
+
+/// This description
+#[utoipa::path(
+    get,
+    path = "/api/openapi.json",
+    tag = "gateway",
+    responses((status = 200, description = "An OpenAPI document.", body = Object))
+)]
+async fn openapi(_: Authenticated) -> Response {
+    static TEXT: OnceLock<Result<Bytes, serde_json::Error>> = OnceLock::new();
+    match TEXT.get_or_init(|| serde_json::to_vec(&document()).map(Bytes::from)) {
+        Ok(text) => {
+            ([(CONTENT_TYPE, HeaderValue::from_static("application/json"))], text.clone()).into_response()
+        }
+        Err(error) => internal(error).into_response(),
+    }
+}

@@ -1,0 +1,83 @@
+//! `GET /api/status`: how the gateway is, for its owner.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use serde::Serialize;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::access::Owner;
+use crate::state::App;
+
+pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::default().routes(routes!(status))
+}
+
+/// How the gateway is.
+#[derive(Debug, Serialize, ToSchema)]
+struct Status {
+    /// Its version.
+    version: &'static str,
+    /// The newest version of the WebSocket protocol it speaks.
+    protocol: u32,
+    /// Where it listens.
+    url: String,
+    /// The key of its own certificate, `sha256:` and 64 hexadecimal digits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    key: Option<String>,
+    /// For how many seconds it has been running.
+    uptime_s: u64,
+    /// Open connections.
+    connections: usize,
+    /// Sources whose tools can be called now.
+    sources: usize,
+    /// Tools that can be called now.
+    tools: usize,
+    /// Calls under way.
+    calls_in_flight: usize,
+    /// Pairing codes that wait to be used.
+    pairing_codes: usize,
+    /// What the owner should know of the settings, the certificate and the database.
+    warnings: Vec<Warning>,
+}
+
+/// Something that the owner should know.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Warning {
+    /// What it is about: the name of a setting, `tls` or `store`.
+    pub(crate) about: String,
+    /// What is the matter.
+    pub(crate) message: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) hint: Option<String>,
+}
+
+/// How the gateway is
+#[utoipa::path(
+    get,
+    path = "/api/status",
+    tag = "gateway",
+    responses((status = 200, description = "How it is.", body = Status))
+)]
+async fn status(_: Owner, State(app): State<Arc<App>>) -> Json<Status> {
+    let readings = app.readings();
+    Json(Status {
+        version: env!("CARGO_PKG_VERSION"),
+        protocol: toolway_wire::VERSION,
+        url: app.address.own_url(),
+        key: app.address.pin.map(|pin| pin.to_string()),
+        uptime_s: readings.uptime_s,
+        connections: readings.connections,
+        sources: readings.sources,
+        tools: readings.tools,
+        calls_in_flight: readings.calls_in_flight,
+        pairing_codes: app.access.pairing.waiting(),
+        warnings: app.warnings(),
+    })
+}

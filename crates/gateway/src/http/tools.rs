@@ -1,0 +1,280 @@
+//! `/api/tools`: what the caller can call, and calling it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderMap, StatusCode};
+use serde::{Deserialize, Serialize, Serializer};
+use toolway_core::{Call, Door, Engine, Finished, Lookup, RawArguments, Tool};
+use toolway_types::{CallId, Code, Envelope, Outcome, RawJson, ToolId};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::error::{ErrorBody, ErrorWords};
+use super::extract::{expect_json, parse_json, read_body};
+use super::{ApiError, PathOf, call_stream};
+use crate::access::{Caller, TokenState};
+use crate::sources::source::Presence;
+use crate::state::App;
+
+pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::default().routes(routes!(list)).routes(routes!(show)).routes(routes!(call))
+}
+
+/// A tool that the caller may call.
+#[derive(Debug, Serialize, ToSchema)]
+struct ToolView {
+    /// The name to call it by, unique over all sources.
+    name: String,
+    /// Its id, `source/tool`: what records and rules use.
+    id: String,
+    /// Where it comes from.
+    source: String,
+    /// `ready`, or `reconnecting` while its device is gone for a moment.
+    status: &'static str,
+    /// A name for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    title: Option<String>,
+    /// What it does, as its source says.
+    description: String,
+    /// JSON Schema of its arguments, as its source gave it; absent where it gave none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Object, nullable = false)]
+    parameters: Option<RawJson>,
+    /// JSON Schema of its structured result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Object, nullable = false)]
+    output_schema: Option<RawJson>,
+    /// MCP's tool annotations, as its source gave them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Object, nullable = false)]
+    annotations: Option<RawJson>,
+    /// Permissions that running it needs.
+    permissions: Vec<String>,
+    /// How long one run may take, in milliseconds.
+    timeout_ms: u64,
+    /// Whether its calls never overlap with others of its source.
+    sequential: bool,
+    /// What is odd about it: `no_description`, `invisible_characters`, `unreadable_annotations`.
+    flags: Vec<&'static str>,
+}
+
+/// The tools that the caller may call.
+#[derive(Debug, Serialize, ToSchema)]
+struct ToolList {
+    /// The version of the form of specs.
+    spec_version: u32,
+    /// By source and name.
+    tools: Vec<ToolView>,
+}
+
+impl ToolView {
+    fn of(app: &App, id: &ToolId, tool: &Arc<dyn Tool>) -> Self {
+        let spec = tool.spec();
+        let document = spec.document();
+        let source = app.sources.get(id.source.as_str());
+        let away = source.is_some_and(|source| source.presence() == Presence::Reconnecting);
+        let object = |raw: &Option<RawJson>| raw.clone().filter(|raw| raw.get().starts_with('{'));
+        Self {
+            name: id.exposed().to_string(),
+            id: id.to_string(),
+            source: id.source.to_string(),
+            status: if away { "reconnecting" } else { "ready" },
+            title: document.title.clone(),
+            description: spec.description().to_owned(),
+            parameters: object(&document.parameters),
+            output_schema: object(&document.output_schema),
+            annotations: object(&document.annotations),
+            permissions: document.permissions.clone(),
+            timeout_ms: millis(app.engine.tool_timeout(id, spec)),
+            sequential: spec.is_sequential(),
+            flags: spec.flags().iter().map(|flag| flag.as_str()).collect(),
+        }
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn caller(token: &TokenState) -> toolway_core::Caller {
+    toolway_core::Caller::new(token.principal.clone(), Door::Rest)
+}
+
+/// List tools
+#[utoipa::path(
+    get,
+    path = "/api/tools",
+    tag = "tools",
+    responses((status = 200, description = "The tools that the caller may call.", body = ToolList))
+)]
+async fn list(Caller(token): Caller, State(app): State<Arc<App>>) -> Json<ToolList> {
+    let caller = caller(&token);
+    let snapshot = app.registry.snapshot();
+    let mine = snapshot.tools().filter(|(id, _)| app.engine.access().may_use(&caller, id));
+    let tools = mine.map(|(id, tool)| ToolView::of(&app, &id, tool)).collect();
+    Json(ToolList { spec_version: toolway_types::spec::SPEC_VERSION, tools })
+}
+
+/// Show a tool
+#[utoipa::path(
+    get,
+    path = "/api/tools/{name}",
+    tag = "tools",
+    params(("name" = String, Path, description = "Its name, or a bare name that only one source has.")),
+    responses(
+        (status = 200, description = "The tool.", body = ToolView),
+        (status = 400, description = "The path is malformed.", body = ErrorBody),
+        (status = 404, description = "There is no such tool, or not for this caller.", body = ErrorBody),
+    )
+)]
+async fn show(
+    Caller(token): Caller,
+    State(app): State<Arc<App>>,
+    PathOf(name): PathOf<String>,
+) -> Result<Json<ToolView>, ApiError> {
+    let caller = caller(&token);
+    let may_use = |id: &ToolId| app.engine.access().may_use(&caller, id);
+    let missing = || ApiError::not_found("tool_not_available", format!("Tool {name} is not available"));
+    match app.registry.snapshot().lookup(&name, &caller, may_use) {
+        Lookup::Found(id, tool, _) => Ok(Json(ToolView::of(&app, &id, &tool))),
+        Lookup::Unknown => Err(missing().with_hint("`toolway tools list` shows the tools that you may call")),
+        Lookup::Ambiguous(ids) => {
+            let names: Vec<_> = ids.iter().map(|id| id.exposed().to_string()).collect();
+            Err(missing().with_hint(format!("several sources have one; say which: {}", names.join(", "))))
+        }
+        Lookup::Away(id) => Err(missing().with_hint(format!("{} has it, but is not connected", id.source))),
+    }
+}
+
+/// What to call a tool with.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct CallBody {
+    /// The arguments.
+    #[schema(value_type = Object, nullable = false)]
+    args: Option<RawJson>,
+    /// How long the caller waits, in milliseconds; the tool's own limit holds as well.
+    #[schema(minimum = 1, nullable = false)]
+    timeout_ms: Option<u64>,
+    /// Makes the same call again safe for ten minutes: it runs once, and both get its outcome.
+    #[schema(min_length = 1, max_length = 256, nullable = false)]
+    idempotency_key: Option<String>,
+}
+
+/// A call's outcome.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct CallAnswer {
+    /// The call's id.
+    #[schema(value_type = String)]
+    call_id: CallId,
+    /// How long it took, in milliseconds.
+    duration_ms: f64,
+    /// `success` with `result` (and `content`), or `error` with `error_type`, `message`, `code`, `hint`,
+    /// `authorize_intent`, `dispatched` and `retryable`.
+    #[serde(flatten)]
+    #[schema(value_type = Object)]
+    envelope: EndedIn,
+    /// The refusal again in the form that every refusal over HTTP has, where the status is not 200.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    error: Option<ErrorWords>,
+}
+
+/// An outcome, written as the envelope.
+#[derive(Debug)]
+struct EndedIn(Arc<Outcome>);
+
+impl Serialize for EndedIn {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Envelope(&self.0).serialize(serializer)
+    }
+}
+
+impl CallAnswer {
+    pub(super) fn of(finished: &Finished) -> Self {
+        Self {
+            call_id: finished.id,
+            duration_ms: finished.durations.total.as_secs_f64() * 1000.0,
+            envelope: EndedIn(finished.outcome.clone()),
+            error: None,
+        }
+    }
+}
+
+/// Call a tool
+///
+/// The outcome of a tool is a 200, also where it is a failure or there is no such tool. With
+/// `Accept: text/event-stream` events of the type `progress` come while it runs and one of the type `outcome`
+/// at its end. Closing the request cancels the call.
+#[utoipa::path(
+    post,
+    path = "/api/tools/{name}/call",
+    tag = "tools",
+    params(("name" = String, Path, description = "Its name, or a bare name that only one source has.")),
+    request_body = Option<CallBody>,
+    responses(
+        (status = 200, description = "The outcome.", content(
+            (CallAnswer = "application/json"),
+            (String = "text/event-stream"),
+        )),
+        (status = 400, description = "The request is malformed.", body = ErrorBody),
+        (status = 408, description = "The body took too long to arrive.", body = ErrorBody),
+        (status = 409, description = "The idempotency key was used for another call.", body = CallAnswer),
+        (status = 413, description = "The body is too large.", body = ErrorBody),
+        (status = 415, description = "The body is not JSON.", body = ErrorBody),
+    )
+)]
+async fn call(
+    Caller(token): Caller,
+    State(app): State<Arc<App>>,
+    PathOf(name): PathOf<String>,
+    headers: HeaderMap,
+    body: axum::body::Body,
+) -> Result<Response, ApiError> {
+    let body = read_body(&headers, body, app.settings.limits.frame_bytes).await?;
+    let body: CallBody = if body.is_empty() {
+        CallBody::default()
+    } else {
+        expect_json(&headers)?;
+        parse_json(&body)?
+    };
+    if body.timeout_ms == Some(0) {
+        return Err(ApiError::malformed("timeout_ms is 0; it must be 1 or more"));
+    }
+    let call = Call {
+        timeout: body.timeout_ms.map(Duration::from_millis),
+        idempotency_key: body.idempotency_key.map(Arc::from),
+        ..Call::new(name, body.args.map_or(RawArguments::None, RawArguments::Json), caller(&token))
+    };
+    if wants_events(&headers) {
+        return Ok(call_stream::respond(app.engine.clone(), call));
+    }
+    Ok(answer(&app.engine, call).await)
+}
+
+async fn answer(engine: &Arc<Engine>, call: Call) -> Response {
+    let finished = engine.call(call).await;
+    let mut answer = CallAnswer::of(&finished);
+    let conflict = finished.outcome.error().filter(|error| error.code == Code::IdempotencyConflict);
+    let Some(error) = conflict else { return Json(answer).into_response() };
+    answer.error = Some(ErrorWords {
+        code: error.code.to_string(),
+        message: error.message.clone(),
+        hint: error.hint.clone(),
+    });
+    (StatusCode::CONFLICT, Json(answer)).into_response()
+}
+
+fn wants_events(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(http::header::ACCEPT).into_iter();
+    accepted
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|list| list.split(','))
+        .any(|kind| kind.split(';').next().unwrap_or_default().trim() == "text/event-stream")
+}

@@ -1,0 +1,117 @@
+//! One accepted connection, from its first byte to the end of its HTTP: agreeing on encryption, then requests
+//! one after another. A WebSocket leaves here with its upgrade and lives on in a task of its own.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use http::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::TcpStream;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::task_tracker::TaskTrackerToken;
+use tower::Service;
+
+use super::refuse::Refusing;
+use super::stream::{Counted, Stream};
+use crate::access::ConnectionInfo;
+use crate::tls::Tls;
+
+/// Largest head of a request, and largest piece in which a body is read.
+const BUFFER: usize = 16 << 10;
+/// The first byte of a TLS handshake.
+const HANDSHAKE: u8 = 0x16;
+
+/// What all connections of a listener have in common.
+#[derive(Debug, Clone)]
+pub(crate) struct Terms {
+    pub(crate) router: Router,
+    pub(crate) tls: Option<Arc<Tls>>,
+    /// How long the handshake, and each head of a request, may take.
+    pub(crate) patience: Duration,
+    /// Finish the request under way, then close.
+    pub(crate) finish: CancellationToken,
+    /// Close at once.
+    pub(crate) abort: CancellationToken,
+}
+
+/// Serves a connection until its HTTP is over.
+pub(crate) async fn serve_connection(
+    terms: Terms,
+    stream: TcpStream,
+    place: OwnedSemaphorePermit,
+    open: TaskTrackerToken,
+) {
+    let abort = terms.abort.clone();
+    tokio::select! {
+        biased;
+        () = abort.cancelled() => {}
+        () = run(terms, stream, place, open) => {}
+    }
+}
+
+async fn run(terms: Terms, stream: TcpStream, place: OwnedSemaphorePermit, open: TaskTrackerToken) {
+    // Without it, small frames wait up to 40 ms for the acknowledgement of the one before.
+    let (Ok(()), Ok(peer), Ok(local)) = (stream.set_nodelay(true), stream.peer_addr(), stream.local_addr())
+    else {
+        return; // It is gone already.
+    };
+    let Terms { router, tls, patience, finish, abort: _ } = terms;
+    let info = ConnectionInfo { peer, local, tls: tls.is_some() };
+    let stream = match tls {
+        None => Stream::Plain(stream),
+        Some(tls) => match tokio::time::timeout(patience, encrypt(&tls, stream)).await {
+            Ok(Some(stream)) => stream,
+            Ok(None) => return,
+            Err(_) => {
+                tracing::debug!(%peer, "the handshake took too long");
+                return;
+            }
+        },
+    };
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(info);
+        router.clone().call(request)
+    });
+    let io = TokioIo::new(Counted::new(stream, place, open));
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(patience)
+        .max_buf_size(BUFFER)
+        .serve_connection(io, service)
+        .with_upgrades();
+    let mut connection = std::pin::pin!(connection);
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = finish.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%peer, %error, "a connection broke off");
+    }
+}
+
+async fn encrypt(tls: &Tls, stream: TcpStream) -> Option<Stream> {
+    let mut first = [0];
+    if stream.peek(&mut first).await.ok()? == 0 {
+        return None;
+    }
+    if first != [HANDSHAKE] {
+        Refusing::NotEncrypted.answer(stream).await;
+        return None;
+    }
+    let peer = stream.peer_addr().ok();
+    match tls.acceptor().accept(stream).await {
+        Ok(stream) => Some(Stream::Tls(Box::new(stream))),
+        Err(error) => {
+            tracing::debug!(?peer, %error, "the handshake failed");
+            None
+        }
+    }
+}

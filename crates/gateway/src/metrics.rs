@@ -1,0 +1,235 @@
+//! What is counted, for Prometheus. All names start with `toolway_`.
+
+use std::fmt;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize};
+
+use parking_lot::Mutex;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+use toolway_core::ClosedCall;
+use toolway_types::{Code, Outcome};
+use toolway_wire::from_gateway::ResultStatus;
+
+use crate::socket::session::Kind;
+
+/// Upper bounds of the classes of call durations, in seconds: 100 µs to an hour.
+const DURATIONS: &[f64] = &[
+    0.0001, 0.000_25, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
+    30.0, 60.0, 300.0, 3600.0,
+];
+
+/// The reasons of refusals are codes of the program's own, so there are only so many. If one ever came from
+/// outside, this many would be told apart and no more.
+const REASONS: usize = 200;
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct CallLabels {
+    status: &'static str,
+    code: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Reason {
+    reason: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct SocketLabels {
+    door: &'static str,
+}
+
+/// What is read elsewhere, at the moment it is asked for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Readings {
+    /// Open connections.
+    pub connections: usize,
+    /// Sources whose tools can be called.
+    pub sources: usize,
+    /// Tools that can be called.
+    pub tools: usize,
+    /// Calls under way.
+    pub calls_in_flight: usize,
+    /// Runs past their end that are still running.
+    pub calls_abandoned: u64,
+    /// Records of calls that were written.
+    pub records_written: u64,
+    /// Records of calls that are lost.
+    pub records_lost: u64,
+    /// Records of calls that wait to be written.
+    pub records_waiting: usize,
+    /// Seconds since the start.
+    pub uptime_s: u64,
+}
+
+/// All metrics of a gateway.
+pub struct Metrics {
+    registry: Mutex<Registry>,
+    succeeded: Counter,
+    /// By the order of [`Code::ALL`], so that the path of a call does not look labels up.
+    failed: Vec<Counter>,
+    duration: Histogram,
+    sockets: Family<SocketLabels, Gauge>,
+    results: Family<Reason, Counter>,
+    refused: Family<Reason, Counter>,
+    reasons: AtomicUsize,
+    read: Read,
+}
+
+/// Those whose values are [`Readings`].
+#[derive(Debug, Default)]
+struct Read {
+    connections: Gauge<i64, AtomicI64>,
+    sources: Gauge<i64, AtomicI64>,
+    tools: Gauge<i64, AtomicI64>,
+    in_flight: Gauge<i64, AtomicI64>,
+    abandoned: Gauge<i64, AtomicI64>,
+    written: Counter<u64, AtomicU64>,
+    lost: Counter<u64, AtomicU64>,
+    waiting: Gauge<i64, AtomicI64>,
+    uptime: Gauge<i64, AtomicI64>,
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Metrics").finish_non_exhaustive()
+    }
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let mut registry = Registry::with_prefix("toolway");
+        let calls = Family::<CallLabels, Counter>::default();
+        let duration = Histogram::new(DURATIONS.iter().copied());
+        let (sockets, results, refused) = (Family::default(), Family::default(), Family::default());
+        let read = Read::default();
+        registry.register("calls", "Calls that ended, by how", calls.clone());
+        registry.register(
+            "call_duration_seconds",
+            "From a call's acceptance to its outcome",
+            duration.clone(),
+        );
+        registry.register("sockets", "Open WebSockets", sockets.clone());
+        registry.register("results_discarded", "Results of devices that no call waited for", results.clone());
+        registry.register("refused", "Requests and messages that were refused, by code", refused.clone());
+        registry.register("connections", "Open connections, WebSockets among them", read.connections.clone());
+        registry.register("sources", "Sources whose tools can be called now", read.sources.clone());
+        registry.register("tools", "Tools that can be called now", read.tools.clone());
+        registry.register("calls_in_flight", "Calls under way", read.in_flight.clone());
+        registry.register(
+            "calls_abandoned",
+            "Runs that were told to stop and still run",
+            read.abandoned.clone(),
+        );
+        registry.register("records_written", "Records of calls that were written", read.written.clone());
+        registry.register("records_lost", "Records of calls that could not be kept", read.lost.clone());
+        registry.register(
+            "records_waiting",
+            "Records of calls that wait to be written",
+            read.waiting.clone(),
+        );
+        registry.register("uptime_seconds", "Since the start", read.uptime.clone());
+        let count = |status, code| calls.get_or_create_owned(&CallLabels { status, code });
+        Self {
+            succeeded: count("success", ""),
+            failed: Code::ALL.iter().map(|code| count("error", code.as_str())).collect(),
+            registry: Mutex::new(registry),
+            duration,
+            sockets,
+            results,
+            refused,
+            reasons: AtomicUsize::new(0),
+            read,
+        }
+    }
+}
+
+/// Counts one open WebSocket for as long as it lives.
+#[derive(Debug)]
+pub(crate) struct OpenSocket(Gauge);
+
+impl Drop for OpenSocket {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
+
+impl Metrics {
+    /// A call ended.
+    pub fn call_ended(&self, call: &ClosedCall) {
+        let counter = match &*call.outcome {
+            Outcome::Success(_) => Some(&self.succeeded),
+            Outcome::Error(error) => {
+                let at = Code::ALL.iter().position(|code| *code == error.code);
+                at.and_then(|at| self.failed.get(at))
+            }
+        };
+        if let Some(counter) = counter {
+            counter.inc();
+        }
+        self.duration.observe(call.durations.total.as_secs_f64());
+    }
+
+    /// A WebSocket was opened.
+    pub(crate) fn connection(&self, kind: Kind) -> OpenSocket {
+        let door = match kind {
+            Kind::Device => "device",
+            Kind::Chat => "chat",
+        };
+        let open = self.sockets.get_or_create_owned(&SocketLabels { door });
+        open.inc();
+        OpenSocket(open)
+    }
+
+    /// A device's result was not the outcome of a call.
+    pub fn result_discarded(&self, status: ResultStatus) {
+        let reason = match status {
+            ResultStatus::Accepted => return,
+            ResultStatus::Late => "late",
+            ResultStatus::Duplicate => "duplicate",
+            ResultStatus::Unknown => "unknown",
+        };
+        self.results.get_or_create(&Reason { reason: reason.to_owned() }).inc();
+    }
+
+    /// A request or message was refused with this code.
+    pub fn refused(&self, code: &str) {
+        let reason = Reason { reason: code.to_owned() };
+        if let Some(counter) = self.refused.get(&reason) {
+            counter.inc();
+            return;
+        }
+        let full = self.reasons.fetch_add(1, Relaxed) >= REASONS;
+        let reason = if full { Reason { reason: "other".to_owned() } } else { reason };
+        self.refused.get_or_create(&reason).inc();
+    }
+
+    /// Everything in Prometheus' text form.
+    ///
+    /// # Errors
+    /// Where it can't be written, which a string always can.
+    pub fn encode(&self, readings: Readings) -> Result<String, fmt::Error> {
+        let gauge =
+            |gauge: &Gauge<i64, AtomicI64>, value: u64| gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
+        gauge(&self.read.connections, readings.connections as u64);
+        gauge(&self.read.sources, readings.sources as u64);
+        gauge(&self.read.tools, readings.tools as u64);
+        gauge(&self.read.in_flight, readings.calls_in_flight as u64);
+        gauge(&self.read.abandoned, readings.calls_abandoned);
+        gauge(&self.read.waiting, readings.records_waiting as u64);
+        gauge(&self.read.uptime, readings.uptime_s);
+        self.read.written.inner().store(readings.records_written, Relaxed);
+        self.read.lost.inner().store(readings.records_lost, Relaxed);
+        let mut text = String::new();
+        encode(&mut text, &self.registry.lock())?;
+        Ok(text)
+    }
+}
+
+#[cfg(test)]
+mod tests;

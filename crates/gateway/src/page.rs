@@ -1,0 +1,25 @@
+//! The page at `/`: says what answers here. It is part of the program, and so is everything it shows: there
+//! is no route that reads files.
+
+use axum::response::{Html, IntoResponse, Response};
+use http::header::{CONTENT_SECURITY_POLICY, X_FRAME_OPTIONS};
+use http::{HeaderName, HeaderValue};
+
+const PAGE: &str = include_str!("page.html");
+
+/// Nothing may be loaded, run, framed or sent; only the style within the page counts.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; \
+                      frame-ancestors 'none'";
+const OPENER: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
+const RESOURCES: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
+
+/// `GET /`
+pub(crate) async fn show() -> Response {
+    let headers = [
+        (CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
+        (X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
+        (OPENER, HeaderValue::from_static("same-origin")),
+        (RESOURCES, HeaderValue::from_static("same-origin")),
+    ];
+    (headers, Html(PAGE)).into_response()
+}

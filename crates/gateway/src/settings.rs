@@ -1,0 +1,65 @@
+//! The gateway's settings: one value, with a default for each, checked as a whole before anything starts.
+//!
+//! Nothing here reads files or the environment: whoever starts the gateway lays its sources over one another
+//! (file, environment, flags) and deserialises the result. The words on each field are what
+//! [`describe`] gives and what `config show` prints.
+
+mod describe;
+mod limits;
+mod listen;
+mod parts;
+mod seconds;
+mod timeouts;
+mod tls;
+mod validate;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use describe::{SettingInfo, describe, schema};
+pub use limits::LimitSettings;
+pub use listen::{DEFAULT_PORT, Listen};
+pub use parts::{CallSettings, Durability, LocalDeviceSettings, LogFormat, LogSettings};
+pub use seconds::Seconds;
+pub use timeouts::TimeoutSettings;
+pub use tls::{TlsMode, TlsSettings};
+pub use validate::SettingError;
+
+/// All settings of a gateway.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// Address and port to listen on. The port may be left out (7717) or be 0 (any free one).
+    pub listen: Listen,
+    /// The address under which others reach this gateway, as `https://tools.example.org`, where it differs
+    /// from the one it listens on.
+    pub public_url: Option<String>,
+    /// Host names under which the gateway may be reached besides loopback, its own addresses and the host of
+    /// `public_url`; each as `name` or `name:port`.
+    pub allowed_hosts: Vec<String>,
+    /// Web pages that may use this gateway from a browser, each as `https://app.example.org`.
+    pub allowed_origins: Vec<String>,
+    /// Addresses or networks (`10.0.0.0/8`) of reverse proxies whose X-Forwarded-For, -Proto and -Host are
+    /// believed.
+    pub trusted_proxies: Vec<String>,
+    /// Threads that serve connections; as many as the machine has processors where it is not set.
+    pub workers: Option<usize>,
+    /// Encryption.
+    pub tls: TlsSettings,
+    /// This computer as a device of its own gateway.
+    pub local_device: LocalDeviceSettings,
+    /// The log.
+    pub log: LogSettings,
+    /// How much of each thing is allowed.
+    pub limits: LimitSettings,
+    /// How long things may take.
+    pub timeouts: TimeoutSettings,
+    /// The record of calls.
+    pub calls: CallSettings,
+    /// Whether what makes this computer run a program (command tools, hooks, stdio servers) may be set over
+    /// the network. Off: only through files.
+    pub allow_remote_commands: bool,
+}
+
+#[cfg(test)]
+mod tests;

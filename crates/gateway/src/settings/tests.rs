@@ -1,0 +1,193 @@
+use serde_json::json;
+
+use super::*;
+
+fn read(value: serde_json::Value) -> Result<Settings, serde_json::Error> {
+    serde_json::from_value(value)
+}
+
+#[track_caller]
+fn problems(value: serde_json::Value) -> Vec<(String, String)> {
+    let errors = read(value).expect("the form is right").validate().expect_err("something is wrong");
+    for error in &errors {
+        assert!(!error.hint.is_empty(), "{error} has a hint");
+    }
+    errors.into_iter().map(|error| (error.key, error.problem)).collect()
+}
+
+#[test]
+fn the_defaults_are_valid_and_without_warnings() {
+    let settings = Settings::default();
+    assert_eq!(settings.validate(), Ok(()));
+    assert_eq!(settings.warnings(), []);
+    assert_eq!(settings.listen.to_string(), "127.0.0.1:7717");
+    assert_eq!(settings.timeouts.tool_s.duration(), std::time::Duration::from_secs(30));
+}
+
+#[test]
+fn they_survive_being_written_and_read() {
+    let settings = Settings::default();
+    let written = serde_json::to_value(&settings).unwrap();
+    assert_eq!(written["timeouts"]["tool_s"], json!(30), "whole seconds are written without a point");
+    assert_eq!(read(written).unwrap(), settings);
+}
+
+#[test]
+fn an_unknown_key_is_refused_in_every_table() {
+    for unknown in [
+        json!({"lisen": "::1"}),
+        json!({"tls": {"certificate": "x"}}),
+        json!({"limits": {"frames": 1}}),
+        json!({"timeouts": {"tool": 1}}),
+        json!({"calls": {"retention": 1}}),
+        json!({"log": {"file": "x"}}),
+        json!({"local_device": {"on": true}}),
+    ] {
+        let error = read(unknown.clone()).expect_err("unknown").to_string();
+        assert!(error.contains("unknown field"), "{unknown}: {error}");
+    }
+}
+
+#[test]
+fn tls_is_a_word_or_a_table() {
+    assert_eq!(read(json!({"tls": "off"})).unwrap().tls.mode, TlsMode::Off);
+    let table = read(json!({"tls": {"mode": "on", "cert": "/c.pem", "key": "/k.pem"}})).unwrap().tls;
+    assert_eq!(table.mode, TlsMode::On);
+    assert_eq!(table.cert.as_deref(), Some(std::path::Path::new("/c.pem")));
+    let error = read(json!({"tls": "maybe"})).unwrap_err().to_string();
+    assert!(error.contains("maybe") && error.contains("auto"), "{error}");
+    let error = read(json!({"tls": 5})).unwrap_err().to_string();
+    assert!(error.contains("table with mode, cert and key"), "{error}");
+}
+
+#[test]
+fn tls_is_on_by_itself_only_off_loopback() {
+    let on = |mode: &str, listen: &str| {
+        let settings = read(json!({"tls": mode, "listen": listen})).unwrap();
+        settings.tls.is_on(settings.listen)
+    };
+    assert!(!on("auto", "127.0.0.1"));
+    assert!(!on("auto", "[::1]:80"));
+    assert!(!on("auto", "[::ffff:127.0.0.1]:80"));
+    assert!(on("auto", "0.0.0.0"));
+    assert!(on("auto", "::"));
+    assert!(on("auto", "192.168.1.5:80"));
+    assert!(on("on", "127.0.0.1"));
+    assert!(!on("off", "0.0.0.0"));
+}
+
+#[test]
+fn listen_takes_what_people_type() {
+    for (text, meant) in [
+        ("0.0.0.0", "0.0.0.0:7717"),
+        (" 0.0.0.0:80 ", "0.0.0.0:80"),
+        ("::", "[::]:7717"),
+        ("[::]", "[::]:7717"),
+        ("[::1]:0", "[::1]:0"),
+        ("localhost", "127.0.0.1:7717"),
+        ("localhost:9", "127.0.0.1:9"),
+    ] {
+        assert_eq!(text.parse::<Listen>().unwrap().to_string(), meant, "{text}");
+    }
+    for text in
+        ["", "7717", ":7717", "localhost:", "localhosts", "example.org:1", "127.0.0.1:70000", "http://[::]"]
+    {
+        let error = text.parse::<Listen>().expect_err(text).to_string();
+        assert!(error.contains("127.0.0.1:7717"), "{error}");
+    }
+}
+
+#[test]
+fn everything_wrong_is_said_at_once() {
+    let found = problems(json!({
+        "public_url": "tools.example.org",
+        "allowed_hosts": ["ok.example", "https://no.example", "*.example"],
+        "allowed_origins": ["https://ok.example", "null", "*"],
+        "trusted_proxies": ["10.0.0.0/8", "10.0.0.0/99"],
+        "workers": 0,
+        "tls": {"cert": "/c.pem"},
+        "log": {"level": " "},
+        "limits": {"frame_bytes": 1, "send_queue": 0, "connections": 0},
+        "timeouts": {"tool_s": 0, "cap_s": -1, "tools": {"nosource": 5, "a/b": 0}},
+        "calls": {"record_bytes": 1, "redact": [""]},
+    }));
+    let keys: Vec<&str> = found.iter().map(|(key, _)| key.as_str()).collect();
+    assert_eq!(
+        keys,
+        [
+            "public_url",
+            "allowed_hosts[1]",
+            "allowed_hosts[2]",
+            "allowed_origins[1]",
+            "allowed_origins[2]",
+            "trusted_proxies[1]",
+            "workers",
+            "tls.key",
+            "log.level",
+            "limits.frame_bytes",
+            "limits.send_queue",
+            "limits.connections",
+            "timeouts.tool_s",
+            "timeouts.cap_s",
+            "timeouts.tools.\"a/b\"",
+            "timeouts.tools.\"nosource\"",
+            "calls.record_bytes",
+            "calls.redact",
+        ]
+    );
+}
+
+#[test]
+fn an_address_with_a_path_or_a_name_in_it_is_no_public_url() {
+    for url in ["https://a.example/x", "https://u@a.example", "ftp://a.example", "https://", "https://a b"] {
+        assert_eq!(problems(json!({"public_url": url}))[0].0, "public_url", "{url}");
+    }
+    for url in ["https://a.example", "http://[::1]:80", "https://a.example:8443", "https://a.example/"] {
+        assert_eq!(read(json!({"public_url": url})).unwrap().validate(), Ok(()), "{url}");
+    }
+}
+
+#[test]
+fn what_lets_others_read_along_is_warned_of() {
+    let warned =
+        |value| read(value).unwrap().warnings().into_iter().map(|warning| warning.key).collect::<Vec<_>>();
+    assert_eq!(warned(json!({"listen": "0.0.0.0", "tls": "off"})), ["tls.mode"]);
+    assert_eq!(warned(json!({"listen": "0.0.0.0"})), [""; 0]);
+    assert_eq!(warned(json!({"tls": "off"})), [""; 0]);
+    assert_eq!(warned(json!({"public_url": "http://a.example"})), ["public_url"]);
+    assert_eq!(warned(json!({"public_url": "http://localhost:7717"})), [""; 0]);
+    assert_eq!(warned(json!({"allow_remote_commands": true})), ["allow_remote_commands"]);
+}
+
+#[test]
+fn every_setting_is_described_with_its_default() {
+    let described = describe();
+    let find = |key: &str| described.iter().find(|it| it.key == key).unwrap_or_else(|| panic!("no {key}"));
+    assert_eq!(find("listen").default, json!("127.0.0.1:7717"));
+    assert_eq!(find("tls.mode").default, json!("auto"));
+    assert_eq!(find("limits.frame_bytes").default, json!(16 << 20));
+    assert_eq!(find("timeouts.tool_s").default, json!(30));
+    assert_eq!(find("calls.durability").default, json!("batch"));
+    for setting in &described {
+        assert!(setting.description.len() > 10, "{} is described", setting.key);
+    }
+    // Whatever is written is described, and the other way round.
+    let mut written = Vec::new();
+    flatten(&serde_json::to_value(Settings::default()).unwrap(), "", &mut written);
+    let mut keys: Vec<String> = described.into_iter().map(|it| it.key).collect();
+    written.sort();
+    keys.sort();
+    assert_eq!(keys, written);
+}
+
+fn flatten(value: &serde_json::Value, prefix: &str, keys: &mut Vec<String>) {
+    match value.as_object() {
+        Some(table) if !table.is_empty() || prefix.is_empty() => {
+            for (name, value) in table {
+                let key = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
+                flatten(value, &key, keys);
+            }
+        }
+        _ => keys.push(prefix.to_owned()),
+    }
+}

@@ -1,0 +1,76 @@
+//! Whether connections are encrypted, and with whose certificate.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// When to encrypt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TlsMode {
+    /// Wherever anything but this computer can connect.
+    #[default]
+    Auto,
+    /// Always.
+    On,
+    /// Never, also where others can read along.
+    Off,
+}
+
+/// Encryption. In a file either `tls = "off"` or a table `[tls]`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TlsSettings {
+    /// `auto` (on wherever anything but this computer can connect), `on` or `off`.
+    pub mode: TlsMode,
+    /// PEM file with your own certificate and its chain. Read again when it changes. Without it the gateway
+    /// makes a certificate of its own, which devices know by its key.
+    pub cert: Option<PathBuf>,
+    /// PEM file with the key of `cert`.
+    pub key: Option<PathBuf>,
+}
+
+impl TlsSettings {
+    /// Whether to encrypt when listening there.
+    #[must_use]
+    pub fn is_on(&self, listen: super::Listen) -> bool {
+        match self.mode {
+            TlsMode::On => true,
+            TlsMode::Off => false,
+            TlsMode::Auto => !listen.is_loopback(),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for TlsSettings {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields, default)]
+        #[derive(Default)]
+        struct Table {
+            mode: TlsMode,
+            cert: Option<PathBuf>,
+            key: Option<PathBuf>,
+        }
+        struct ModeOrTable;
+        impl<'de> Visitor<'de> for ModeOrTable {
+            type Value = TlsSettings;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("\"auto\", \"on\", \"off\" or a table with mode, cert and key")
+            }
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<TlsSettings, E> {
+                let mode = TlsMode::deserialize(serde::de::value::StrDeserializer::new(text))?;
+                Ok(TlsSettings { mode, ..TlsSettings::default() })
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<TlsSettings, A::Error> {
+                let Table { mode, cert, key } = Table::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(TlsSettings { mode, cert, key })
+            }
+        }
+        deserializer.deserialize_any(ModeOrTable)
+    }
+}

@@ -1,0 +1,11 @@
+//! WebSocket connections: [`upgrade`] lets them in, [`connection`] moves frames, [`device`] and [`chat`] say
+//! what the messages mean.
+
+pub(crate) mod chat;
+pub(crate) mod close;
+pub(crate) mod connection;
+pub(crate) mod device;
+pub(crate) mod outbox;
+mod register;
+pub(crate) mod session;
+pub(crate) mod upgrade;

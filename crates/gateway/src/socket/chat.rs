@@ -1,0 +1,168 @@
+//! What only a chat's connection may send: calls of its own, and what is said to a model.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
+use toolway_core::{Call, Caller, Door, OwnTools, Progress, ProgressSink, RawArguments};
+use toolway_types::{CallId, Code, Outcome, ToolError};
+use toolway_wire::from_client::{CallTool, UserMessage};
+use toolway_wire::from_gateway::{AbortAck, CallResult, ToolProgressShown};
+use toolway_wire::{ClientMessage, GatewayMessage, error_code};
+
+use super::close::Close;
+use super::outbox::Outbox;
+use super::session::Session;
+
+/// Longest id that a client may give a call, in bytes.
+const MAX_ID: usize = 256;
+/// Longest message of a person, in bytes.
+const MAX_CONTENT: usize = 1 << 20;
+
+/// The calls that a connection has made and that have not ended.
+#[derive(Debug, Clone)]
+pub(crate) struct ChatCalls {
+    running: Arc<Mutex<HashMap<String, CancellationToken>>>,
+    limit: usize,
+}
+
+/// Why a call was not started.
+enum NotStarted {
+    /// Its id is in use.
+    IdInUse,
+    /// Too many are running.
+    TooMany(usize),
+}
+
+impl ChatCalls {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self { running: Arc::default(), limit }
+    }
+
+    fn start(&self, id: &str) -> Result<CancellationToken, NotStarted> {
+        let mut running = self.running.lock();
+        if running.contains_key(id) {
+            return Err(NotStarted::IdInUse);
+        }
+        if running.len() >= self.limit {
+            return Err(NotStarted::TooMany(self.limit));
+        }
+        let cancel = CancellationToken::new();
+        running.insert(id.to_owned(), cancel.clone());
+        Ok(cancel)
+    }
+
+    fn end(&self, id: &str) {
+        self.running.lock().remove(id);
+    }
+
+    fn cancel(&self, id: &str) {
+        if let Some(cancel) = self.running.lock().get(id) {
+            cancel.cancel();
+        }
+    }
+
+    /// The client is gone: nobody waits for its calls any more.
+    pub(crate) fn cancel_all(&self) {
+        self.running.lock().values().for_each(CancellationToken::cancel);
+    }
+}
+
+pub(super) async fn handle(session: &mut Session, message: ClientMessage) -> Result<(), Close> {
+    match message {
+        ClientMessage::CallTool(call) => call_tool(session, call).await,
+        ClientMessage::CancelCall(cancel) => {
+            session.calls.cancel(&cancel.id);
+            Ok(())
+        }
+        ClientMessage::Message(message) => say_to_model(session, message).await,
+        ClientMessage::Regenerate(_) => {
+            session.complain(error_code::NO_USER_MESSAGE, "there is no message to answer again").await
+        }
+        ClientMessage::Abort(_) => session.say(AbortAck { status: "idle".to_owned() }).await,
+        ClientMessage::PermissionAnswer(answer) => {
+            let text = format!("no question with the id {:?} is open", answer.id);
+            session.complain(error_code::INVALID_MESSAGE, text).await
+        }
+        other => {
+            let text = format!("{:?} can't be handled here", other.kind());
+            session.complain(error_code::INVALID_MESSAGE, text).await
+        }
+    }
+}
+
+async fn say_to_model(session: &Session, message: UserMessage) -> Result<(), Close> {
+    if message.content.trim().is_empty() && message.attachments.is_empty() {
+        return session.complain(error_code::EMPTY_CONTENT, "the message is empty").await;
+    }
+    if message.content.len() > MAX_CONTENT {
+        let text = format!("the message is longer than {MAX_CONTENT} bytes");
+        return session.complain(error_code::LIMIT_EXCEEDED, text).await;
+    }
+    let text = "no model is configured, so nobody can answer; tools can be called with call_tool";
+    session.complain(error_code::NO_MODEL, text).await
+}
+
+async fn call_tool(session: &mut Session, request: CallTool) -> Result<(), Close> {
+    if request.id.len() > MAX_ID {
+        let text = format!("call_tool.id is longer than {MAX_ID} bytes");
+        return session.complain(error_code::INVALID_MESSAGE, text).await;
+    }
+    let cancel = match session.calls.start(&request.id) {
+        Ok(cancel) => cancel,
+        Err(NotStarted::IdInUse) => {
+            let text = format!("a call with the id {:?} is running on this connection", request.id);
+            return session.complain(error_code::INVALID_MESSAGE, text).await;
+        }
+        Err(NotStarted::TooMany(limit)) => {
+            let message = format!("This connection has {limit} calls in flight already");
+            let error = ToolError::new(Code::Overloaded, message).with_hint("Wait for some of them to end");
+            let frame = CallResult::write(&request.id, CallId::new(), 0.0, &Outcome::Error(error));
+            return session.outbox.send(frame).await.map_err(|_| Close::PeerGone);
+        }
+    };
+    let call = Call {
+        timeout: request.timeout_ms.map(Duration::from_millis),
+        idempotency_key: request.idempotency_key.map(Arc::from),
+        progress: Some(progress_sink(session.outbox.clone(), &request.id, &request.name)),
+        cancel: Some(cancel),
+        ..Call::new(
+            request.name,
+            request.args.map_or(RawArguments::None, RawArguments::Json),
+            Caller {
+                principal: session.token.principal.clone(),
+                door: Door::WebSocket,
+                own: own_tools(session),
+            },
+        )
+    };
+    let (engine, outbox, calls) = (session.app.engine.clone(), session.outbox.clone(), session.calls.clone());
+    tokio::spawn(async move {
+        let finished = engine.call(call).await;
+        calls.end(&request.id);
+        let duration_ms = finished.durations.total.as_secs_f64() * 1000.0;
+        // The peer may have gone; the outcome is recorded.
+        let _ =
+            outbox.send(CallResult::write(&request.id, finished.id, duration_ms, &finished.outcome)).await;
+    });
+    Ok(())
+}
+
+fn own_tools(session: &Session) -> Option<OwnTools> {
+    let seat = session.seat()?;
+    let lease = seat.with_lease(toolway_core::Lease::id)?;
+    Some(OwnTools { source: seat.source().slug().clone(), lease })
+}
+
+/// Sends a call's reports to its client; one that is slow to read loses some.
+fn progress_sink(outbox: Outbox, id: &str, name: &str) -> ProgressSink {
+    let (id, name) = (id.to_owned(), name.to_owned());
+    Arc::new(move |progress: Progress| {
+        let Progress { progress, total, message, content } = progress;
+        let shown =
+            ToolProgressShown { id: id.clone(), name: name.clone(), progress, total, message, content };
+        outbox.try_send(GatewayMessage::from(shown).encode());
+    })
+}

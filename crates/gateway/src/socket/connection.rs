@@ -1,0 +1,156 @@
+//! Moves frames. One task a connection: it reads, writes and watches the heartbeat side by side, so that a
+//! peer that stops reading never stops us from reading, and no frame crosses between tasks twice.
+
+use std::future::Future;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use axum::extract::ws::{Message, Utf8Bytes, WebSocket};
+use futures_util::stream::{SplitSink, SplitStream};
+use futures_util::{SinkExt as _, StreamExt as _};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::close::{Close, TOO_SLOW};
+use super::outbox::{Outbox, Outgoing};
+
+/// How a connection is kept.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Terms {
+    /// How often the peer is pinged; two pings without a sign of life close.
+    pub(crate) heartbeat: Duration,
+    /// How long a write may take until the peer counts as not reading.
+    pub(crate) write_timeout: Duration,
+}
+
+/// What a connection does with what it reads.
+pub(crate) trait Receiver: Send {
+    /// A text frame. Awaiting here stops reading, so it must not take long.
+    fn text(&mut self, frame: Utf8Bytes) -> impl Future<Output = Result<(), Close>> + Send;
+    /// A binary frame, which the protocol does not use.
+    fn binary(&mut self) -> impl Future<Output = Result<(), Close>> + Send;
+    /// A sign of life.
+    fn alive(&mut self);
+}
+
+/// How long a frame nobody waits for may wait for company.
+const LAZY_DELAY: Duration = Duration::from_millis(5);
+/// Most frames written before the buffer is flushed.
+const BATCH: usize = 64;
+/// How long a closing peer is given to close, too.
+const CLOSING: Duration = Duration::from_secs(1);
+
+/// Serves a connection until it ends by itself or `ending` resolves. `left` is called as soon as it has
+/// ended, before the peer is told.
+pub(crate) async fn serve<R: Receiver>(
+    socket: WebSocket,
+    receiver: &mut R,
+    outbox: &Outbox,
+    mut queue: mpsc::Receiver<Outgoing>,
+    terms: Terms,
+    ending: impl Future<Output = Close>,
+    left: impl FnOnce(&mut R),
+) -> Close {
+    let (mut sink, mut stream) = socket.split();
+    let started = Instant::now();
+    let heard_ms = AtomicU64::new(0);
+    let close = tokio::select! {
+        close = read(&mut stream, receiver, started, &heard_ms) => close,
+        close = write(&mut sink, &mut queue, terms.write_timeout) => close,
+        close = watch(outbox, terms.heartbeat, started, &heard_ms) => close,
+        close = ending => close,
+    };
+    left(receiver);
+    if let Some(frame) = close.frame() {
+        let goodbye = async {
+            while let Ok(outgoing) = queue.try_recv() {
+                sink.feed(message(outgoing)).await?;
+            }
+            sink.send(frame).await?;
+            while let Some(Ok(_)) = stream.next().await {}
+            Ok::<_, axum::Error>(())
+        };
+        // The peer may be the reason for closing; it is not waited for.
+        let _ = tokio::time::timeout(CLOSING, goodbye).await;
+    }
+    close
+}
+
+async fn read<R: Receiver>(
+    stream: &mut SplitStream<WebSocket>,
+    receiver: &mut R,
+    started: Instant,
+    heard_ms: &AtomicU64,
+) -> Close {
+    loop {
+        let message = match stream.next().await {
+            None => return Close::PeerGone,
+            Some(Err(error)) => return Close::of_read_error(error),
+            Some(Ok(message)) => message,
+        };
+        heard_ms.store(millis(started.elapsed()), Ordering::Relaxed);
+        receiver.alive();
+        let done = match message {
+            Message::Text(text) => receiver.text(text).await,
+            Message::Binary(_) => receiver.binary().await,
+            Message::Ping(_) | Message::Pong(_) => Ok(()),
+            Message::Close(_) => return Close::PeerGone,
+        };
+        if let Err(close) = done {
+            return close;
+        }
+    }
+}
+
+async fn write(
+    sink: &mut SplitSink<WebSocket, Message>,
+    queue: &mut mpsc::Receiver<Outgoing>,
+    timeout: Duration,
+) -> Close {
+    while let Some(first) = queue.recv().await {
+        let company = match first {
+            Outgoing::Lazy(_) => tokio::time::timeout(LAZY_DELAY, queue.recv()).await.ok().flatten(),
+            _ => None,
+        };
+        let batch = async {
+            sink.feed(message(first)).await?;
+            if let Some(outgoing) = company {
+                sink.feed(message(outgoing)).await?;
+            }
+            for _ in 0..BATCH {
+                let Ok(outgoing) = queue.try_recv() else { break };
+                sink.feed(message(outgoing)).await?;
+            }
+            sink.flush().await
+        };
+        match tokio::time::timeout(timeout, batch).await {
+            Ok(Ok(())) => {}
+            Ok(Err(_)) => return Close::PeerGone,
+            Err(_) => return Close::with(TOO_SLOW, "you do not read what you are sent"),
+        }
+    }
+    Close::PeerGone
+}
+
+async fn watch(outbox: &Outbox, heartbeat: Duration, started: Instant, heard_ms: &AtomicU64) -> Close {
+    loop {
+        tokio::time::sleep(heartbeat).await;
+        let silent = millis(started.elapsed()).saturating_sub(heard_ms.load(Ordering::Relaxed));
+        // The first ping goes out after one heartbeat, so two have gone unanswered after three.
+        if silent >= millis(heartbeat * 3) {
+            return Close::with(TOO_SLOW, "two pings in a row were not answered");
+        }
+        outbox.ping();
+    }
+}
+
+fn message(outgoing: Outgoing) -> Message {
+    match outgoing {
+        Outgoing::Text(text) | Outgoing::Lazy(text) => Message::Text(text),
+        Outgoing::Ping => Message::Ping(axum::body::Bytes::new()),
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

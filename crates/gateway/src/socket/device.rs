@@ -1,0 +1,179 @@
+//! What whoever offers tools may send.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use toolway_core::Progress;
+use toolway_types::{Code, ContentPart, RawJson, ToolError, ToolOutput};
+use toolway_wire::error_code;
+use toolway_wire::from_client::{
+    RegisterMode, RegisterTools, ToolFailure, ToolProgress, ToolResult, ToolWaiting, UnregisterTools,
+};
+use toolway_wire::from_gateway::{RegisteredTools, ResultAcknowledged, ResultStatus, ToolsRegistered};
+
+use super::close::Close;
+use super::outbox::Gone;
+use super::register::{self, Room};
+use super::session::Session;
+use crate::sources::seat::Seat;
+
+/// Messages with more tools or bytes than this are compiled on a thread for blocking work.
+const COMPILE_APART: (usize, usize) = (32, 32 << 10);
+
+pub(super) async fn register(session: &mut Session, message: RegisterTools) -> Result<(), Close> {
+    if !session.token.role().may_offer_tools() {
+        let text = "a token of the role client may not offer tools; pair as a device or a companion";
+        return session.complain(error_code::FORBIDDEN, text).await;
+    }
+    let seat = session.need_seat().await?;
+    let mode = message.mode.unwrap_or(match session.version {
+        1 => RegisterMode::Add,
+        _ => RegisterMode::Replace,
+    });
+    let kept: Vec<(String, usize)> = match mode {
+        RegisterMode::Replace => Vec::new(),
+        RegisterMode::Add => held(&seat),
+    };
+    let limits = &session.app.settings.limits;
+    let (count, bytes): (usize, usize) =
+        (message.tools.len(), message.tools.iter().map(|tool| tool.get().len()).sum());
+    let room = Room {
+        tools: limits.tools_per_connection.saturating_sub(kept.len()),
+        bytes: limits.spec_bytes_per_connection.saturating_sub(kept.iter().map(|(_, bytes)| bytes).sum()),
+    };
+    let names: HashSet<String> = kept.into_iter().map(|(name, _)| name).collect();
+    let specs = session.app.specs.clone();
+    let compile = move || register::check(&specs, &message.tools, room, &names);
+    let checked = if count > COMPILE_APART.0 || bytes > COMPILE_APART.1 {
+        tokio::task::spawn_blocking(compile).await.unwrap_or_default()
+    } else {
+        compile()
+    };
+    let tools = seat.tools(checked.accepted);
+    let registered = seat.with_lease(|lease| {
+        match mode {
+            RegisterMode::Replace => lease.replace(tools),
+            RegisterMode::Add => lease.add(tools),
+        }
+        lease.tools().len()
+    });
+    session.app.sources.tools_changed(seat.source());
+    let rejected = if session.version >= 2 { checked.rejected } else { Vec::new() };
+    session.say(ToolsRegistered { count, registered: registered.unwrap_or_default(), rejected }).await
+}
+
+/// What a seat holds: names, and the bytes of their specs.
+fn held(seat: &Arc<Seat>) -> Vec<(String, usize)> {
+    let tools = seat.with_lease(|lease| lease.tools()).unwrap_or_default();
+    let size = |tool: &Arc<dyn toolway_core::Tool>| {
+        serde_json::to_string(tool.spec().document().as_ref()).map_or(0, |text| text.len())
+    };
+    tools.iter().map(|tool| (tool.spec().name().to_string(), size(tool))).collect()
+}
+
+pub(super) async fn unregister(session: &mut Session, message: UnregisterTools) -> Result<(), Close> {
+    let count = message.names.len();
+    let Some(seat) = session.seat().cloned() else {
+        return session.say(ToolsRegistered { count, registered: 0, rejected: Vec::new() }).await;
+    };
+    let registered = seat.with_lease(|lease| {
+        lease.remove(&message.names);
+        lease.tools().len()
+    });
+    session.app.sources.tools_changed(seat.source());
+    let registered = registered.unwrap_or_default();
+    session.say(ToolsRegistered { count, registered, rejected: Vec::new() }).await
+}
+
+pub(super) async fn registered(session: &mut Session) -> Result<(), Close> {
+    let tools = session.seat().and_then(|seat| seat.with_lease(|lease| lease.tools())).unwrap_or_default();
+    let document = |tool: &Arc<dyn toolway_core::Tool>| {
+        let document = tool.spec().document().as_ref();
+        if session.version >= 2 {
+            return RawJson::from_value(document).ok();
+        }
+        // Version 1 knows three fields, and reads `parameters` as an object.
+        let parameters = document.parameters.clone().unwrap_or_else(RawJson::empty_object);
+        let description = document.description.clone().unwrap_or_default();
+        let fields = serde_json::json!({ "name": document.name, "description": description });
+        let mut fields = fields.as_object().cloned().unwrap_or_default();
+        fields.insert("parameters".to_owned(), parameters.to_value());
+        RawJson::from_value(&fields).ok()
+    };
+    session.say(RegisteredTools { tools: tools.iter().filter_map(document).collect() }).await
+}
+
+pub(super) async fn result(session: &mut Session, result: ToolResult) -> Result<(), Close> {
+    let ToolResult { id, output, success, error, structured, content } = result;
+    let status = answer(session, &id, || match success {
+        Some(false) => {
+            let message = error.filter(|text| !text.is_empty()).unwrap_or(output);
+            Err(failed(Code::ToolFailed, message))
+        }
+        _ => Ok(ToolOutput { content: parts(output, content, structured.is_some()), structured }),
+    });
+    acknowledge(session, id, status).await
+}
+
+pub(super) async fn failure(session: &mut Session, failure: ToolFailure) -> Result<(), Close> {
+    let ToolFailure { id, error, code, hint, authorize_intent, retryable, .. } = failure;
+    let status = answer(session, &id, || {
+        let mut failed = failed(Code::from_device(code.as_deref()), error);
+        failed.hint = hint;
+        failed.authorize_intent = authorize_intent;
+        failed.retryable = retryable.unwrap_or(failed.retryable);
+        Err(failed)
+    });
+    acknowledge(session, id, status).await
+}
+
+pub(super) async fn progress(session: &mut Session, progress: ToolProgress) -> Result<(), Close> {
+    if let Some(seat) = session.seat() {
+        let ToolProgress { id, progress, total, message, content } = progress;
+        seat.progress(&id, Progress { progress, total, message, content });
+    }
+    Ok(())
+}
+
+pub(super) async fn waiting(session: &mut Session, waiting: ToolWaiting) -> Result<(), Close> {
+    if let Some(seat) = session.seat() {
+        seat.waiting(&waiting.id);
+    }
+    Ok(())
+}
+
+fn answer(
+    session: &Session,
+    id: &str,
+    reply: impl FnOnce() -> Result<ToolOutput, ToolError>,
+) -> ResultStatus {
+    session.seat().map_or(ResultStatus::Unknown, |seat| seat.answer(id, reply))
+}
+
+async fn acknowledge(session: &Session, id: String, status: ResultStatus) -> Result<(), Close> {
+    if status != ResultStatus::Accepted {
+        session.app.metrics.result_discarded(status);
+        let source = session.seat().map(|seat| seat.source().slug().to_string());
+        tracing::info!(?source, id, ?status, "a result that no call waits for");
+        if session.version < 2 {
+            return Ok(());
+        }
+    }
+    let status = (session.version >= 2).then_some(status);
+    let frame = toolway_wire::GatewayMessage::from(ResultAcknowledged { id, status }).encode();
+    session.outbox.send_lazily(frame).await.map_err(|Gone| Close::PeerGone)
+}
+
+fn failed(code: Code, message: String) -> ToolError {
+    let message = if message.is_empty() { "The tool failed without saying why".to_owned() } else { message };
+    ToolError::new(code, message).dispatched(true)
+}
+
+/// The parts of a result: its text first, unless that is empty and something else says what there is.
+fn parts(text: String, mut content: Vec<ContentPart>, structured: bool) -> Vec<ContentPart> {
+    let says_nothing = text.is_empty() && (structured || !content.is_empty());
+    if !says_nothing {
+        content.insert(0, ContentPart::Text { text });
+    }
+    content
+}

@@ -1,0 +1,91 @@
+//! Checks what a connection wants to register (rule 1 of the protocol document): bad specs are refused by
+//! name with a reason, the good ones stand.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use toolway_core::{BadSpec, SpecCache, ToolSpec};
+use toolway_types::name::is_invisible;
+use toolway_types::{RawJson, SpecDocument};
+use toolway_wire::from_gateway::Rejected;
+
+/// What a connection may hold.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Room {
+    /// How many more tools.
+    pub(super) tools: usize,
+    /// How many more bytes of specs.
+    pub(super) bytes: usize,
+}
+
+/// What became of the specs of one message.
+#[derive(Debug, Default)]
+pub(super) struct Checked {
+    pub(super) accepted: Vec<Arc<ToolSpec>>,
+    pub(super) rejected: Vec<Rejected>,
+}
+
+/// Most refusals that are answered one by one.
+const MAX_REJECTED: usize = 4096;
+
+/// Compiles specs. `held` are the names that the connection holds already and keeps: registering one of those
+/// anew takes no more room for tools.
+pub(super) fn check(specs: &SpecCache, tools: &[RawJson], room: Room, held: &HashSet<String>) -> Checked {
+    let mut checked = Checked::default();
+    let mut seen = HashSet::new();
+    let (mut tools_left, mut bytes_left) = (room.tools, room.bytes);
+    for raw in tools {
+        let result = compile(specs, raw).and_then(|spec| {
+            let name = spec.name().as_str();
+            if !seen.insert(spec.name().clone()) {
+                return Err("the message has a tool of this name already".to_owned());
+            }
+            let bytes = raw.get().len();
+            if bytes > bytes_left {
+                return Err(format!("the specs of a connection may take {} bytes in all", room.bytes));
+            }
+            let takes_room = !held.contains(name);
+            if takes_room && tools_left == 0 {
+                return Err(format!("a connection may have {} tools", room.tools + held.len()));
+            }
+            bytes_left -= bytes;
+            tools_left -= usize::from(takes_room);
+            Ok(spec)
+        });
+        match result {
+            Ok(spec) => checked.accepted.push(spec),
+            Err(reason) if checked.rejected.len() < MAX_REJECTED => {
+                checked.rejected.push(Rejected { name: name_of(raw), reason });
+            }
+            Err(_) => {}
+        }
+    }
+    checked
+}
+
+fn compile(specs: &SpecCache, raw: &RawJson) -> Result<Arc<ToolSpec>, String> {
+    let document: SpecDocument = raw.to().map_err(|error| BadSpec::Form(error.to_string()).to_string())?;
+    specs.compile(document).map_err(|bad| bad.to_string())
+}
+
+/// The name of a spec that was refused, fit for an answer: what can't be seen is escaped, what is too long is
+/// cut.
+fn name_of(raw: &RawJson) -> String {
+    #[derive(serde::Deserialize)]
+    struct Named {
+        name: String,
+    }
+    let name = raw.to::<Named>().map(|named| named.name).unwrap_or_default();
+    let mut shown = String::new();
+    for c in name.chars().take(MAX_SHOWN) {
+        if is_invisible(c) {
+            shown.extend(c.escape_unicode());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+/// How many characters of a refused name are given back.
+const MAX_SHOWN: usize = 128;

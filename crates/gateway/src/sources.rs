@@ -1,0 +1,360 @@
+//! Who offers tools: every source the gateway knows, and how a connection comes to one ("Who a connection is"
+//! in the protocol document). A source belongs to the token that made it; within the token its identity joins
+//! later connections to it. Its slug is made once and never given to another.
+
+mod calls;
+pub(crate) mod identity;
+mod remote_tool;
+pub(crate) mod seat;
+pub(crate) mod source;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use toolway_core::{Keep, Registry};
+use toolway_store::{SourceRecord, Store, StoreError};
+use toolway_types::{Clock, PrincipalId, Slug, ToolName};
+
+use identity::{Claims, Identity};
+use seat::{Seat, WeakSeat};
+use source::{Source, SourceState};
+
+/// Every source.
+#[derive(Debug)]
+pub struct Sources {
+    registry: Arc<Registry>,
+    store: Store,
+    clock: Arc<dyn Clock>,
+    inner: Mutex<Inner>,
+    /// Held while a new source is made and stored, so that two connections can't make it twice.
+    making: tokio::sync::Mutex<()>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    by_slug: HashMap<Slug, Arc<Source>>,
+    by_identity: HashMap<(PrincipalId, Identity), Slug>,
+    per_token: HashMap<PrincipalId, usize>,
+    /// Slugs of sources that were removed.
+    spent: HashSet<Slug>,
+    /// Seats by the token that resumes them.
+    resumable: HashMap<String, WeakSeat>,
+}
+
+/// Why a connection got no source.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum JoinError {
+    #[error(
+        "this token has {0} sources already, as many as it may; remove one with `toolway devices revoke`, or \
+         raise the setting limits.sources_per_token"
+    )]
+    TooMany(usize),
+    #[error("the source could not be stored: {0}")]
+    Store(#[from] StoreError),
+}
+
+/// What a connection says when it joins.
+#[derive(Debug, Default)]
+pub(crate) struct Arrival<'a> {
+    pub(crate) claims: Claims<'a>,
+    /// The token's own label, for a source without any name.
+    pub(crate) token_label: Option<&'a str>,
+    pub(crate) platform: Option<&'a str>,
+    pub(crate) app_version: Option<&'a str>,
+    /// Most sources of this token.
+    pub(crate) limit: usize,
+}
+
+impl Sources {
+    /// All sources that are stored.
+    ///
+    /// # Errors
+    /// Where the store can't be read.
+    pub async fn load(
+        registry: Arc<Registry>,
+        store: Store,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Arc<Self>, StoreError> {
+        let sources =
+            Self { registry, store, clock, inner: Mutex::default(), making: tokio::sync::Mutex::default() };
+        sources.reload().await?;
+        Ok(Arc::new(sources))
+    }
+
+    /// Reads the stored sources again, after the database was replaced. Connected ones stay as they are.
+    ///
+    /// # Errors
+    /// Where the store can't be read.
+    pub async fn reload(&self) -> Result<(), StoreError> {
+        for record in self.store.sources().all().await? {
+            let slug = record.slug;
+            let mut inner = self.inner.lock();
+            if record.removed_ms.is_some() {
+                inner.spent.insert(slug);
+                continue;
+            }
+            if inner.by_slug.contains_key(&slug) {
+                continue;
+            }
+            let known: Vec<ToolName> = record.tools.iter().filter_map(|name| name.parse().ok()).collect();
+            self.registry.declare(&slug, known);
+            let state = SourceState {
+                label: record.label,
+                platform: record.platform,
+                app_version: record.app_version,
+                created_ms: record.created_ms,
+                last_seen_ms: record.last_seen_ms,
+            };
+            let token = PrincipalId::from(record.token_id.as_str());
+            let identity = Identity::from_stored(&record.identity_key);
+            inner.add(Source::new(slug, token, Some(identity), state));
+        }
+        Ok(())
+    }
+
+    /// The source of a connection: the one its identity leads to, or a new one.
+    pub(crate) async fn join(
+        &self,
+        token: &PrincipalId,
+        arrival: Arrival<'_>,
+    ) -> Result<Arc<Source>, JoinError> {
+        let identity = arrival.claims.identity();
+        if let Some(known) = identity.as_ref().and_then(|identity| self.find(token, identity)) {
+            self.seen(&known, &arrival).await;
+            return Ok(known);
+        }
+        let _making = self.making.lock().await;
+        if let Some(known) = identity.as_ref().and_then(|identity| self.find(token, identity)) {
+            self.seen(&known, &arrival).await;
+            return Ok(known);
+        }
+        let source = self.make(token, identity, &arrival)?;
+        if source.identity().is_some()
+            && let Err(error) = self.store.sources().upsert(&self.record_of(&source)).await
+        {
+            self.inner.lock().remove(source.slug(), false);
+            return Err(error.into());
+        }
+        Ok(source)
+    }
+
+    fn find(&self, token: &PrincipalId, identity: &Identity) -> Option<Arc<Source>> {
+        let inner = self.inner.lock();
+        let slug = inner.by_identity.get(&(token.clone(), identity.clone()))?;
+        inner.by_slug.get(slug).cloned()
+    }
+
+    fn make(
+        &self,
+        token: &PrincipalId,
+        identity: Option<Identity>,
+        arrival: &Arrival<'_>,
+    ) -> Result<Arc<Source>, JoinError> {
+        let now = self.clock.now_ms();
+        let label = arrival.claims.label().or(arrival.token_label).unwrap_or("device");
+        let mut inner = self.inner.lock();
+        if inner.per_token.get(token).copied().unwrap_or_default() >= arrival.limit {
+            return Err(JoinError::TooMany(arrival.limit));
+        }
+        let state = SourceState {
+            label: cut(label),
+            platform: arrival.platform.map(cut),
+            app_version: arrival.app_version.map(cut),
+            created_ms: now,
+            last_seen_ms: now,
+        };
+        let source = Source::new(inner.free_slug(label), token.clone(), identity, state);
+        inner.add(source.clone());
+        Ok(source)
+    }
+
+    async fn seen(&self, source: &Arc<Source>, arrival: &Arrival<'_>) {
+        let mut changed = false;
+        source.update(|state| {
+            for (kept, said) in
+                [(&mut state.platform, arrival.platform), (&mut state.app_version, arrival.app_version)]
+            {
+                if let Some(said) = said.map(cut).filter(|said| kept.as_ref() != Some(said)) {
+                    *kept = Some(said);
+                    changed = true;
+                }
+            }
+        });
+        self.touch(source);
+        if changed && let Err(error) = self.store.sources().upsert(&self.record_of(source)).await {
+            tracing::warn!(source = %source.slug(), %error, "what a device says of itself could not be stored");
+        }
+    }
+
+    /// Notes that a source is here now.
+    pub(crate) fn touch(&self, source: &Source) {
+        let now = self.clock.now_ms();
+        source.update(|state| state.last_seen_ms = now);
+        if source.identity().is_some() {
+            self.store.sources().touch(source.slug(), now);
+        }
+    }
+
+    /// Notes which tools a source has now.
+    pub(crate) fn tools_changed(&self, source: &Source) {
+        let now = self.clock.now_ms();
+        source.update(|state| state.last_seen_ms = now);
+        if source.identity().is_some() {
+            self.store.sources().set_tools(source.slug(), self.known_tools(source), now);
+        }
+    }
+
+    fn known_tools(&self, source: &Source) -> Vec<String> {
+        let snapshot = self.registry.snapshot();
+        let known = snapshot.source(source.slug()).map(toolway_core::SourceView::known);
+        known.unwrap_or_default().iter().map(ToString::to_string).collect()
+    }
+
+    fn record_of(&self, source: &Source) -> SourceRecord {
+        let state = source.state();
+        SourceRecord {
+            slug: source.slug().clone(),
+            token_id: source.token().to_string(),
+            identity_key: source.identity().map(ToString::to_string).unwrap_or_default(),
+            kind: "device".to_owned(),
+            label: state.label,
+            platform: state.platform,
+            app_version: state.app_version,
+            created_ms: state.created_ms,
+            last_seen_ms: state.last_seen_ms,
+            tools: self.known_tools(source),
+            removed_ms: None,
+        }
+    }
+
+    /// What keeps the source's tools known when its last lease is gone.
+    pub(crate) fn keep(source: &Source) -> Keep {
+        if source.identity().is_some() { Keep::Known } else { Keep::Nothing }
+    }
+
+    /// Makes a seat findable by its resume token.
+    pub(crate) fn make_resumable(&self, seat: &Arc<Seat>) {
+        if let Some(token) = seat.resume_token() {
+            self.inner.lock().resumable.insert(token.to_owned(), Arc::downgrade(seat));
+        }
+    }
+
+    /// The seat that a resume token leads to, if it is this token's and still there.
+    pub(crate) fn resume(&self, token: &PrincipalId, resume_token: &str) -> Option<Arc<Seat>> {
+        let seat = self.inner.lock().resumable.get(resume_token)?.upgrade()?;
+        (seat.source().token() == token && !seat.has_ended()).then_some(seat)
+    }
+
+    /// A seat is over for good.
+    pub(crate) fn end_seat(&self, seat: &Arc<Seat>) {
+        seat.end();
+        seat.source().unseat_device(seat);
+        if let Some(token) = seat.resume_token() {
+            self.inner.lock().resumable.remove(token);
+        }
+        self.touch(seat.source());
+        self.drop_if_unkept(seat.source());
+    }
+
+    /// Forgets a source that is one connection's alone, once nobody sits there.
+    pub(crate) fn drop_if_unkept(&self, source: &Arc<Source>) {
+        if source.identity().is_none() && source.seats().is_empty() {
+            self.inner.lock().remove(source.slug(), false);
+        }
+    }
+
+    /// Every source, by slug.
+    pub(crate) fn all(&self) -> Vec<Arc<Source>> {
+        let mut all: Vec<_> = self.inner.lock().by_slug.values().cloned().collect();
+        all.sort_unstable_by(|a, b| a.slug().cmp(b.slug()));
+        all
+    }
+
+    /// One source.
+    pub(crate) fn get(&self, slug: &str) -> Option<Arc<Source>> {
+        self.inner.lock().by_slug.get(slug).cloned()
+    }
+
+    /// How many sources a token has.
+    pub(crate) fn count_of(&self, token: &PrincipalId) -> usize {
+        self.inner.lock().per_token.get(token).copied().unwrap_or_default()
+    }
+
+    /// Changes the name for people.
+    ///
+    /// # Errors
+    /// Where it can't be stored.
+    pub(crate) async fn rename(&self, source: &Arc<Source>, label: &str) -> Result<(), StoreError> {
+        source.update(|state| state.label = cut(label));
+        if source.identity().is_some() {
+            self.store.sources().set_label(source.slug(), &cut(label)).await?;
+        }
+        Ok(())
+    }
+
+    /// Removes a source for good: its sockets are displaced, its tools leave, its slug stays spent.
+    ///
+    /// # Errors
+    /// Where it can't be stored.
+    pub(crate) async fn remove(&self, source: &Arc<Source>) -> Result<(), StoreError> {
+        if source.identity().is_some() {
+            self.store.sources().remove(source.slug(), self.clock.now_ms()).await?;
+        }
+        self.inner.lock().remove(source.slug(), source.identity().is_some());
+        for seat in source.seats() {
+            self.end_seat(&seat);
+        }
+        self.registry.forget(source.slug());
+        Ok(())
+    }
+}
+
+impl Inner {
+    fn add(&mut self, source: Arc<Source>) {
+        let (slug, token) = (source.slug().clone(), source.token().clone());
+        if let Some(identity) = source.identity() {
+            self.by_identity.insert((token.clone(), identity.clone()), slug.clone());
+        }
+        *self.per_token.entry(token).or_default() += 1;
+        self.by_slug.insert(slug, source);
+    }
+
+    fn remove(&mut self, slug: &Slug, spend: bool) {
+        let Some(source) = self.by_slug.remove(slug) else { return };
+        if let Some(identity) = source.identity() {
+            self.by_identity.remove(&(source.token().clone(), identity.clone()));
+        }
+        if let Some(count) = self.per_token.get_mut(source.token()) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                self.per_token.remove(source.token());
+            }
+        }
+        if spend {
+            self.spent.insert(slug.clone());
+        }
+    }
+
+    /// The first of `name`, `name-2`, `name-3`, … that no source has or had and that is not reserved.
+    fn free_slug(&self, label: &str) -> Slug {
+        let plain = Slug::from_label(label);
+        let taken =
+            |slug: &Slug| slug.is_reserved() || self.by_slug.contains_key(slug) || self.spent.contains(slug);
+        if !taken(&plain) {
+            return plain;
+        }
+        let numbered = (2u32..).map(|number| plain.numbered(number)).find(|slug| !taken(slug));
+        numbered.unwrap_or(plain)
+    }
+}
+
+/// Longest label, platform or version kept, in bytes.
+const MAX_TEXT: usize = 128;
+
+fn cut(text: &str) -> String {
+    text.get(..text.floor_char_boundary(MAX_TEXT.min(text.len()))).unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,56 @@
+//! What joins a connection to a source that was there before ("Who a connection is" in the protocol
+//! document). It only means something together with the token: another token's equal identity is another
+//! source.
+
+use std::fmt;
+
+/// Who a connection says it is, within its token.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Identity(String);
+
+/// What a connection, and its token, say of who it is.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Claims<'a> {
+    /// `connect.device_id`.
+    pub(crate) device_id: Option<&'a str>,
+    /// What the token was paired for: its device id.
+    pub(crate) paired_id: Option<&'a str>,
+    /// What the token was paired for: its device's name.
+    pub(crate) paired_name: Option<&'a str>,
+    /// `connect.device_name`.
+    pub(crate) device_name: Option<&'a str>,
+    /// The query's `name`.
+    pub(crate) name: Option<&'a str>,
+}
+
+impl<'a> Claims<'a> {
+    /// The identity, by the first claim that says anything: `device_id`, what the token was paired for,
+    /// `device_name`, `name`. None where the connection stands for itself alone.
+    pub(crate) fn identity(&self) -> Option<Identity> {
+        let id = said(self.device_id).or(said(self.paired_id)).map(|id| format!("id:{id}"));
+        let name = said(self.paired_name).or(said(self.device_name)).or(said(self.name));
+        id.or(name.map(|name| format!("name:{name}"))).map(Identity)
+    }
+
+    /// The name for people.
+    pub(crate) fn label(&self) -> Option<&'a str> {
+        said(self.device_name).or(said(self.name)).or(said(self.paired_name))
+    }
+}
+
+fn said(claim: Option<&str>) -> Option<&str> {
+    claim.map(str::trim).filter(|claim| !claim.is_empty())
+}
+
+impl Identity {
+    /// As it was stored.
+    pub(crate) fn from_stored(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+}
+
+impl fmt::Display for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}

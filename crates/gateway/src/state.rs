@@ -1,0 +1,148 @@
+//! What every handler and connection shares.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use toolway_core::{Engine, Registry, SpecCache};
+use toolway_store::Store;
+use toolway_types::Clock;
+use toolway_wire::limits::Limits;
+
+use crate::access::Access;
+use crate::http::status::Warning;
+use crate::listen::Address;
+use crate::metrics::{Metrics, Readings};
+use crate::recording::Tail;
+use crate::settings::Settings;
+use crate::sources::Sources;
+use crate::tls::Tls;
+
+/// Shortest time that a write to a connection may take until its peer counts as not reading.
+const LEAST_WRITE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A running gateway's parts.
+#[derive(Debug)]
+pub struct App {
+    /// The settings it was started with.
+    pub settings: Arc<Settings>,
+    /// The wall clock.
+    pub clock: Arc<dyn Clock>,
+    /// What is kept.
+    pub store: Store,
+    /// Who may come in.
+    pub access: Access,
+    /// What is counted.
+    pub metrics: Arc<Metrics>,
+    /// Which tools there are.
+    pub registry: Arc<Registry>,
+    /// What runs calls.
+    pub engine: Arc<Engine>,
+    /// Who offers tools.
+    pub sources: Arc<Sources>,
+    /// Where ended calls can be followed.
+    pub(crate) tail: Tail,
+    /// Compiled specs; equal ones share one.
+    pub specs: Arc<SpecCache>,
+    /// What encrypts, where something does.
+    pub tls: Option<Arc<Tls>>,
+    /// Where it is reached.
+    pub address: Address,
+    /// Open connections, WebSockets among them.
+    pub connections: TaskTracker,
+    /// Cancelled when connections are to close.
+    pub closing: CancellationToken,
+    /// When it was started.
+    pub started: Instant,
+}
+
+impl App {
+    /// How often connections are pinged.
+    #[must_use]
+    pub fn heartbeat(&self) -> Duration {
+        self.settings.timeouts.heartbeat_s.duration()
+    }
+
+    /// The same in milliseconds, as devices are told.
+    #[must_use]
+    pub fn heartbeat_ms(&self) -> u64 {
+        u64::try_from(self.heartbeat().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// How long a write may take until the peer counts as not reading.
+    #[must_use]
+    pub fn write_timeout(&self) -> Duration {
+        self.heartbeat().max(LEAST_WRITE_TIMEOUT)
+    }
+
+    /// How long a device that lost its connection may take to come back.
+    #[must_use]
+    pub fn resume_grace(&self) -> Duration {
+        self.settings.timeouts.resume_grace_s.duration()
+    }
+
+    /// The limits that a connection is told.
+    #[must_use]
+    pub fn wire_limits(&self) -> Limits {
+        let limits = &self.settings.limits;
+        Limits {
+            frame_bytes: limits.frame_bytes,
+            tools_per_connection: limits.tools_per_connection,
+            spec_bytes_per_connection: limits.spec_bytes_per_connection,
+            calls_in_flight: limits.calls_in_flight_per_device,
+            json_depth: toolway_wire::MAX_DEPTH,
+        }
+    }
+
+    /// What metrics read from elsewhere.
+    #[must_use]
+    pub fn readings(&self) -> Readings {
+        let snapshot = self.registry.snapshot();
+        let health = self.store.health();
+        Readings {
+            connections: self.connections.len(),
+            sources: snapshot.sources().filter(|(_, source)| source.is_here()).count(),
+            tools: snapshot.tools().count(),
+            calls_in_flight: self.engine.in_flight(),
+            calls_abandoned: self.engine.abandoned(),
+            records_written: health.records_written,
+            records_lost: health.records_lost,
+            records_waiting: health.records_waiting,
+            uptime_s: self.started.elapsed().as_secs(),
+        }
+    }
+
+    /// What the owner should know: of the settings, the certificate and the database.
+    pub(crate) fn warnings(&self) -> Vec<Warning> {
+        let mut warnings: Vec<Warning> = self
+            .settings
+            .warnings()
+            .into_iter()
+            .map(|it| Warning { about: it.key, message: it.problem, hint: Some(it.hint) })
+            .collect();
+        if let Some(fault) = self.tls.as_ref().and_then(|tls| tls.fault()) {
+            warnings.push(Warning {
+                about: "tls".to_owned(),
+                message: format!("the certificate file was changed and can't be used: {fault}"),
+                hint: Some("put it right; until then the certificate from before is served".to_owned()),
+            });
+        }
+        let health = self.store.health();
+        if health.failing || health.records_lost > 0 {
+            let lost = health.records_lost;
+            let state = if health.failing { "can't be written to now" } else { "works again" };
+            let why = health.last_error.map(|fault| fault.text).unwrap_or_default();
+            warnings.push(Warning {
+                about: "store".to_owned(),
+                message: format!("the database {state}; {lost} records of calls were lost ({why})"),
+                hint: Some(
+                    "check the room on the disk and who else uses the database; see `toolway doctor`"
+                        .to_owned(),
+                ),
+            });
+        }
+        warnings
+    }
+}

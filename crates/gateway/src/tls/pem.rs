@@ -1,0 +1,40 @@
+//! Certificates and keys out of PEM files.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::ParsedCertificate;
+use rustls::sign::CertifiedKey;
+use sha2::{Digest, Sha256};
+use toolway_wire::pairing::KeyPin;
+
+use super::{Identity, TlsError};
+
+/// A certificate chain and its key, each with the path it was read from.
+pub(super) fn identity(cert: (&Path, &[u8]), key: (&Path, &[u8])) -> Result<Identity, TlsError> {
+    let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(cert.1)
+        .collect::<Result<_, _>>()
+        .map_err(|error| TlsError::content(cert.0, format!("not a PEM file of certificates ({error})")))?;
+    if chain.is_empty() {
+        return Err(TlsError::content(cert.0, "has no certificate in it"));
+    }
+    let secret = PrivateKeyDer::from_pem_slice(key.1)
+        .map_err(|error| TlsError::content(key.0, format!("has no private key in PEM form ({error})")))?;
+    let certified = CertifiedKey::from_der(chain, secret, &rustls::crypto::ring::default_provider())
+        .map_err(|error| match error {
+            rustls::Error::InconsistentKeys(_) => {
+                TlsError::content(key.0, format!("is not the key of the certificate in {}", cert.0.display()))
+            }
+            error => TlsError::content(cert.0, format!("can't be used with {} ({error})", key.0.display())),
+        })?;
+    let pin = pin_of(&certified).map_err(|error| TlsError::content(cert.0, error.to_string()))?;
+    Ok(Identity { certified: Arc::new(certified), pin })
+}
+
+fn pin_of(certified: &CertifiedKey) -> Result<KeyPin, rustls::Error> {
+    let certificate = ParsedCertificate::try_from(certified.end_entity_cert()?)?;
+    let key_info = certificate.subject_public_key_info();
+    Ok(KeyPin::from_bytes(Sha256::digest(&key_info).into()))
+}
