@@ -70,10 +70,19 @@ struct State {
     memory: Memory,
 }
 
+impl State {
+    fn end(&mut self, call: &Call, frame: Utf8Bytes, settled: bool) {
+        self.running.remove(&call.id);
+        self.memory.remember(Arc::clone(&call.id), frame, settled, Instant::now());
+    }
+}
+
 struct Running {
     call: Arc<Call>,
     /// The connection that asked for it last.
     epoch: u64,
+    /// Whether the gateway has closed it, so that its result is nobody's.
+    given_up: bool,
 }
 
 impl std::fmt::Debug for Running {
@@ -118,7 +127,10 @@ impl Calls {
         let mut state = self.state.lock();
         state.link = None;
         if !resumable {
-            state.running.values().for_each(|running| running.call.cancel.cancel());
+            for running in state.running.values_mut() {
+                running.given_up = true;
+                running.call.cancel.cancel();
+            }
             state.memory.acknowledge_all();
         }
     }
@@ -130,6 +142,7 @@ impl Calls {
         let mut state = self.state.lock();
         if let Some(running) = state.running.get_mut(request.id.as_str()) {
             running.epoch = epoch;
+            running.given_up = false;
             return Begin::Running(running.call.requested(request.attempt, deadline));
         }
         if let Some(known) = state.memory.recall(&request.id, now) {
@@ -141,26 +154,25 @@ impl Calls {
         let id: Arc<str> = request.id.as_str().into();
         let call = Arc::new(Call::new(Arc::clone(&id), request.name.clone(), Arc::clone(self)));
         call.requested(request.attempt, deadline);
-        state.running.insert(id, Running { call: Arc::clone(&call), epoch });
+        state.running.insert(id, Running { call: Arc::clone(&call), epoch, given_up: false });
         Begin::Run(call)
     }
 
-    /// A call has its result. It is kept, and given back with the way to send it where there is one.
+    /// A call has its result. It is kept, and given back with the way to send it, where there is one and
+    /// somebody waits for it.
     pub(crate) fn finish(&self, call: &Call, frame: Utf8Bytes) -> Option<(Link, Utf8Bytes)> {
         let mut state = self.state.lock();
-        state.running.remove(&call.id);
-        state.memory.remember(Arc::clone(&call.id), frame.clone(), false, Instant::now());
-        let link = state.link.clone();
+        let given_up = state.running.get(&call.id).is_none_or(|running| running.given_up);
+        state.end(call, frame.clone(), given_up);
         self.tell_if_quiet(&state);
-        link.map(|link| (link, frame))
+        state.link.clone().filter(|_| !given_up).map(|link| (link, frame))
     }
 
     /// A call was stopped because nobody waits for it. What would be answered if it is asked for again is
     /// kept; nothing is sent.
     pub(crate) fn abandon(&self, call: &Call, frame: Utf8Bytes) {
         let mut state = self.state.lock();
-        state.running.remove(&call.id);
-        state.memory.remember(Arc::clone(&call.id), frame, true, Instant::now());
+        state.end(call, frame, true);
         self.tell_if_quiet(&state);
     }
 

@@ -26,8 +26,13 @@ pub enum Stopped {
     #[error("the gateway does not know this device's token: {0}")]
     TokenUnknown(String),
     /// The token's role does not let it offer tools, or the gateway does not accept this address.
-    #[error("the gateway does not let this device in: {0}")]
-    NotAllowed(String),
+    #[error("the gateway does not let this device in: {message}")]
+    NotAllowed {
+        /// What the gateway says.
+        message: String,
+        /// What it says to do about it.
+        hint: Option<String>,
+    },
     /// The gateway's TLS key is another one than that which this device was paired with.
     #[error(
         "the gateway's key is {found}, but this device was paired with {expected}: either the gateway was \
@@ -53,12 +58,13 @@ pub enum Stopped {
 impl Stopped {
     /// What to do about it.
     #[must_use]
-    pub fn hint(&self) -> &'static str {
+    pub fn hint(&self) -> &str {
         match self {
+            Self::NotAllowed { hint: Some(hint), .. } => hint,
             Self::TokenRevoked | Self::TokenExpired | Self::TokenUnknown(_) => {
                 "pair again: `toolway pair` on the gateway makes a code"
             }
-            Self::NotAllowed(_) => "pair as a device or companion; a client's token does not offer tools",
+            Self::NotAllowed { .. } => "pair as a device or companion; a client's token does not offer tools",
             Self::KeyChanged { .. } => {
                 "compare with the fingerprint that `toolway pair` shows on the gateway; if it is the same, \
                  pair again"
@@ -100,10 +106,10 @@ impl Verdict {
     }
 
     fn of_refusal(refusal: Refusal) -> Self {
-        let Refusal { status, code, message, retry_after, .. } = refusal;
+        let Refusal { status, code, message, hint, retry_after } = refusal;
         match status {
             401 => Self::Stop(token_trouble(code.as_deref().unwrap_or_default(), message)),
-            403 => Self::Stop(Stopped::NotAllowed(message)),
+            403 => Self::Stop(Stopped::NotAllowed { message, hint }),
             426 => Self::Stop(Stopped::Version(message)),
             404 => Self::retry(format!("no gateway answers at this address: {message}")),
             _ => Self::Retry { why: format!("the gateway refused: {message}"), after: retry_after },
@@ -115,21 +121,23 @@ impl Verdict {
         match code {
             1000 => Self::Stop(Stopped::Goodbye(reason.to_owned())),
             1001 => Self::retry(format!("the gateway is going away{}", because(reason))),
-            CLOSE_TOKEN => {
-                let word =
-                    reason.split(|c: char| c != '_' && !c.is_alphanumeric()).next().unwrap_or_default();
-                Self::Stop(token_trouble(word, reason.to_owned()))
-            }
+            CLOSE_TOKEN => Self::Stop(token_trouble(reason, reason.to_owned())),
             CLOSE_TAKEN_OVER => Self::Stop(Stopped::TakenOver),
             _ => Self::retry(format!("the gateway closed the connection ({code}){}", because(reason))),
         }
     }
 }
 
-fn token_trouble(code: &str, message: String) -> Stopped {
-    match code {
-        "token_revoked" => Stopped::TokenRevoked,
-        "token_expired" => Stopped::TokenExpired,
-        _ => Stopped::TokenUnknown(message),
+/// `said` is the code of a refusal, or the reason of a close, which starts with one.
+fn token_trouble(said: &str, message: String) -> Stopped {
+    if said.starts_with("token_revoked") {
+        Stopped::TokenRevoked
+    } else if said.starts_with("token_expired") {
+        Stopped::TokenExpired
+    } else {
+        Stopped::TokenUnknown(message)
     }
 }
+
+#[cfg(test)]
+mod tests;

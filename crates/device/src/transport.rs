@@ -14,8 +14,8 @@ use http::{Request, Response};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
-use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
+use rustls::{CertificateError, ClientConfig};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
@@ -116,7 +116,7 @@ impl Route {
             return ConnectError::Key(mismatch.clone());
         }
         self.tls_failed(match tls {
-            rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer) => {
+            rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::BadSignature) => {
                 "its certificate comes from no authority this computer knows (a gateway with a key of its own \
                  is paired with the whole code, key groups included, or with the link)"
                     .to_owned()
@@ -172,3 +172,6 @@ impl AsyncWrite for Stream {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

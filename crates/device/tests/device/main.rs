@@ -1,0 +1,12 @@
+//! The SDK against a scripted gateway that is written from the protocol document alone.
+
+#[cfg(test)]
+mod calls;
+#[cfg(test)]
+mod connection;
+#[cfg(test)]
+mod gateway;
+#[cfg(test)]
+mod pairing;
+#[cfg(test)]
+mod resume;

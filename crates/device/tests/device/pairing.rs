@@ -1,0 +1,140 @@
+//! A code for a token, and to whom the code is shown.
+
+use secrecy::ExposeSecret;
+use serde_json::json;
+use tokio::io::AsyncReadExt;
+use toolway_device::{
+    ConnectError, KeyPin, PairError, PairOptions, PairRequest, PairingCode, PairingInput, PairingLink, pair,
+};
+
+use crate::gateway::{Gateway, TOKEN, soon};
+
+fn code() -> PairingCode {
+    "ABCD-EFGH".parse().unwrap()
+}
+
+fn about() -> PairRequest {
+    PairRequest { device_id: Some("id-1".into()), name: Some("Test".into()), platform: None }
+}
+
+fn yes() -> serde_json::Value {
+    json!({ "paired": true, "persisted": true, "token": TOKEN, "message": "Welcome" })
+}
+
+/// Pairs while the gateway answers; gives the request too.
+async fn paired(gateway: &Gateway, input: PairingInput) -> (toolway_device::PairedCredentials, String) {
+    let url = gateway.url();
+    let (about, options, yes) = (about(), PairOptions::default(), yes());
+    let (credentials, request) = soon("pairing", async {
+        tokio::join!(pair(Some(&url), &input, &about, &options), gateway.answer("200 OK", &yes))
+    })
+    .await;
+    (credentials.unwrap(), request)
+}
+
+#[tokio::test]
+async fn a_code_gives_a_token() {
+    let gateway = Gateway::plain().await;
+    let (credentials, request) = paired(&gateway, PairingInput::Code(code())).await;
+    assert_eq!(credentials.token.expose_secret(), TOKEN);
+    assert_eq!((credentials.key, credentials.persisted), (None, true));
+    assert_eq!(credentials.url, gateway.url());
+    assert!(request.starts_with("POST /pair HTTP/1.1\r\n"), "{request}");
+    assert!(request.to_lowercase().contains("\r\nx-pairing-code: abcdefgh\r\n"), "{request}");
+    assert!(request.ends_with(r#"{"device_id":"id-1","name":"Test"}"#), "{request}");
+}
+
+#[tokio::test]
+async fn the_start_of_the_key_in_the_code_is_enough_and_the_whole_is_kept() {
+    let gateway = Gateway::with_key().await;
+    let input = PairingInput::Code(code().with_key(&gateway.pin()));
+    let (credentials, request) = paired(&gateway, input).await;
+    assert_eq!(credentials.key, Some(gateway.pin()));
+    assert!(
+        request.to_lowercase().contains("x-pairing-code: abcdefgh\r\n"),
+        "the key part is not sent: {request}"
+    );
+}
+
+#[tokio::test]
+async fn a_link_says_all_that_is_needed() {
+    let gateway = Gateway::with_key().await;
+    let link = PairingLink { url: gateway.url(), code: code(), key: Some(gateway.pin()) };
+    let input: PairingInput = link.to_string().parse().unwrap();
+    let (about, options) = (about(), PairOptions::default());
+    let yes = yes();
+    let (credentials, _) = soon("pairing", async {
+        tokio::join!(pair(None, &input, &about, &options), gateway.answer("200 OK", &yes))
+    })
+    .await;
+    let credentials = credentials.unwrap();
+    assert_eq!((credentials.url, credentials.key), (gateway.url(), Some(gateway.pin())));
+}
+
+#[tokio::test]
+async fn the_code_is_not_shown_to_a_gateway_with_another_key() {
+    let gateway = Gateway::with_key().await;
+    let other = KeyPin::from_bytes([7; 32]);
+    for input in [
+        PairingInput::Code(code().with_key(&other)),
+        PairingInput::Link(PairingLink { url: gateway.url(), code: code(), key: Some(other) }),
+    ] {
+        let url = gateway.url();
+        let (about, options) = (about(), PairOptions::default());
+        let listening = async {
+            match gateway.socket().await {
+                Err(_) => 0,
+                Ok(mut socket) => socket.read(&mut [0; 64]).await.unwrap_or_default(),
+            }
+        };
+        let (result, received) =
+            soon("pairing", async { tokio::join!(pair(Some(&url), &input, &about, &options), listening) })
+                .await;
+        let Err(PairError::Connect(ConnectError::Key(mismatch))) = result else { panic!("{result:?}") };
+        assert_eq!(mismatch.found, gateway.pin());
+        assert_eq!(received, 0);
+    }
+}
+
+#[tokio::test]
+async fn a_refused_code_is_told_in_the_gateways_words() {
+    let gateway = Gateway::plain().await;
+    let url = gateway.url();
+    let (about, options, input) = (about(), PairOptions::default(), PairingInput::Code(code()));
+    let no =
+        json!({ "error": { "code": "code_unknown", "message": "the code is unknown, spent or expired" } });
+    let (result, _) = soon("pairing", async {
+        tokio::join!(pair(Some(&url), &input, &about, &options), gateway.answer("401 Unauthorized", &no))
+    })
+    .await;
+    let error = result.unwrap_err();
+    assert_eq!(error.to_string(), "the gateway did not take the code: the code is unknown, spent or expired");
+    assert!(error.hint().unwrap().contains("toolway pair"), "{:?}", error.hint());
+}
+
+#[tokio::test]
+async fn what_cannot_be_safe_is_not_tried() {
+    let (about, options) = (about(), PairOptions::default());
+    let attempt = async |url: Option<&str>, code: PairingCode| {
+        pair(url, &PairingInput::Code(code), &about, &options).await.unwrap_err()
+    };
+    assert!(matches!(attempt(None, code()).await, PairError::NoAddress));
+    assert!(matches!(attempt(Some("http://192.0.2.1:7717"), code()).await, PairError::Insecure(_)));
+    let with_key = code().with_key(&KeyPin::from_bytes([1; 32]));
+    assert!(matches!(attempt(Some("http://127.0.0.1:1"), with_key).await, PairError::KeyWithoutTls));
+    assert!(matches!(attempt(Some("nonsense"), code()).await, PairError::Address(_)));
+}
+
+#[tokio::test]
+async fn an_answer_that_is_none_is_said() {
+    let gateway = Gateway::plain().await;
+    let url = gateway.url();
+    let (about, options, input) = (about(), PairOptions::default(), PairingInput::Code(code()));
+    for body in [json!({ "hello": 1 }), json!("hello")] {
+        let (result, _) = soon("pairing", async {
+            tokio::join!(pair(Some(&url), &input, &about, &options), gateway.answer("200 OK", &body))
+        })
+        .await;
+        assert!(matches!(result, Err(PairError::Connect(ConnectError::Http { .. }))), "{result:?}");
+    }
+}
