@@ -118,8 +118,12 @@ class Gateway:
 
     def log(self) -> str:
         """The end of what the gateway wrote to stderr."""
+        return self.whole_log()[-8000:]
+
+    def whole_log(self) -> str:
+        """All that the gateway wrote to stderr."""
         path = self.data_dir.parent / f"{self.data_dir.name}.stderr"
-        return path.read_text(errors="replace")[-8000:] if path.exists() else ""
+        return path.read_text(errors="replace") if path.exists() else ""
 
     def terminate(self) -> None:
         """Ask for a graceful shutdown, without waiting."""

@@ -69,7 +69,7 @@ class RawSocket:
         try:
             self.write(opcode, payload, final)
             await asyncio.wait_for(self.writer.drain(), 10)
-        except (ConnectionError, asyncio.TimeoutError):
+        except (TimeoutError, ConnectionError):
             pass
 
     async def frame(self, timeout: float = 5.0) -> tuple[int, bytes] | None:

@@ -6,6 +6,7 @@ Whatever a test needs of them goes through here, so that a different spelling in
 
 import datetime
 import time
+import uuid
 
 # error_type of each code, from the protocol document's table.
 ERROR_TYPE = {
@@ -82,8 +83,6 @@ def check_around(answer: dict) -> None:
 
 def is_uuid7(text: str) -> bool:
     """Whether this is a UUID of version 7 in its usual spelling."""
-    import uuid
-
     return str(uuid.UUID(text)) == text and uuid.UUID(text).version == 7
 
 
@@ -198,6 +197,6 @@ def since(api: dict, moment: float):
         if parameter["name"] == "since":
             kind = parameter["schema"].get("type")
             if kind == "string" or (isinstance(kind, list) and "string" in kind):
-                return datetime.datetime.fromtimestamp(moment, datetime.timezone.utc).isoformat()
+                return datetime.datetime.fromtimestamp(moment, datetime.UTC).isoformat()
             return int(moment * 1000)
     raise AssertionError("GET /api/calls takes no `since`")

@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from shapes import check_error, check_success
+from shapes import check_error, check_success, dig, expires_in
 from toolway_client import Socket, eventually, tool, unique
 
 
@@ -81,8 +81,6 @@ async def test_device_door_takes_no_calls(net):
 
 async def test_revoking_closes_the_live_socket_with_a_reason(net):
     record = await net.client_record()
-    from shapes import dig
-
     caller = await net.caller(record["token"])
     identity = dig({k: v for k, v in record.items() if k != "token"}, "id")
     assert (await net.rest().delete(f"/api/tokens/{identity}")).status_code in (200, 204)
@@ -105,8 +103,6 @@ async def test_r17_revoking_a_device_closes_it_ends_its_calls_and_keeps_it_out(r
 
 
 async def test_expiry_closes_the_live_socket_with_a_reason(net):
-    from shapes import expires_in
-
     caller = await net.caller(await net.client(**expires_in(await net.api(), 1)))
     _, reason = await caller.until_closed()
     assert "expired" in reason.lower(), reason
@@ -141,7 +137,7 @@ async def test_shutdown_lets_a_call_finish_within_the_bound(net, gateway_factory
         """New callers are no longer let in."""
         try:
             socket = await Socket.open(other.gw, "/ws/chat", other.gw.owner_token)
-        except Exception:  # noqa: BLE001: refused in whatever way
+        except Exception:  # refused in whatever way
             return True
         await socket.close()
         return False

@@ -240,7 +240,7 @@ async def test_connecting_the_token_is_in_no_log(net, gateway_factory):
     socket = await other.socket("/ws/chat", query={"token": token}, v1=True)
     await socket.expect("session_start")
     await refused(other.gw, "/ws/chat", query={"token": BAD})
-    text = other.gw.log() + "".join(other.gw.stdout)
+    text = other.gw.whole_log() + "".join(other.gw.stdout)
     assert token not in text and BAD not in text and other.gw.owner_token not in text
 
 

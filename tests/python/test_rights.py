@@ -1,8 +1,9 @@
 """The rights table: role × endpoint × door."""
 
 import pytest
+from conftest import Net
 from shapes import check_success, dig
-from toolway_client import refused, tool, unique
+from toolway_client import DeviceV2, refused, tool, unique
 
 ROLES = ["owner", "client", "device", "companion", "none", "wrong", "revoked", "revoked device", "expired"]
 NOBODY = {"none", "wrong", "revoked", "revoked device", "expired"}
@@ -13,8 +14,6 @@ OFFERS = {"owner", "device", "companion"}
 @pytest.fixture(scope="session")
 async def tokens(gw, http):
     """One token of each kind, made once."""
-    from conftest import Net
-
     net = Net(gw, http, [])
     made = {
         "owner": gw.owner_token,
@@ -40,9 +39,6 @@ async def tokens(gw, http):
 @pytest.fixture(scope="session")
 async def target(gw, http):
     """A tool to call, and a call that the owner made."""
-    from conftest import Net
-    from toolway_client import DeviceV2
-
     net = Net(gw, http, [])
     name = unique("target")
     device = await DeviceV2.join(

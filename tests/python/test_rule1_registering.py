@@ -324,7 +324,7 @@ async def test_r9_six_hundred_tools_of_a_megabyte_are_linear(net):
     device = await net.v2()
     before = net.gw.rss_bytes()
     begin = time.monotonic()
-    assert (await device.register(surface(600)))["registered"] == 600
+    assert (await device.register(surface(600), timeout=30))["registered"] == 600
     taken = time.monotonic() - begin
     # Generous for a debug build on a busy machine: 4 GB and minutes are what this is against.
     assert taken < max(1.0, 18 * hundred), (hundred, taken)

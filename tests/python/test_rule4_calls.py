@@ -310,7 +310,10 @@ async def test_rule4_arguments_arrive_as_given(net, version, arguments):
 
 
 async def test_rule4_arguments_against_the_schema_never_reach_the_device(net):
-    properties = {"count": {"type": "integer", "minimum": 1}, "who": {"type": "object", "properties": {"name": {"type": "string"}}}}
+    properties = {
+        "count": {"type": "integer", "minimum": 1},
+        "who": {"type": "object", "properties": {"name": {"type": "string"}}},
+    }
     device = await net.v2([tool("strict", properties, ["count"])])
     caller = await net.caller()
     name = f"{device.source}__strict"

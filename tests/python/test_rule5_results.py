@@ -1,7 +1,7 @@
 """Rule 5 and the envelope: exactly one result counts; every code a device can say."""
 
 import pytest
-from shapes import check_error, check_success
+from shapes import call_code, call_status, check_error, check_success
 from toolway_client import tool, unique
 
 
@@ -110,8 +110,6 @@ async def test_rule5_another_v1_sockets_call_is_not_its_own(net):
 
 
 async def test_rule5_the_log_has_the_one_outcome(rig):
-    from shapes import call_code, call_status
-
     net, device, caller, name = rig
     call = await caller.start(name, timeout_ms=300)
     request = await device.request()

@@ -5,7 +5,7 @@ import json
 
 import pytest
 from raw_ws import CLOSE, PING, PONG, TEXT, RawSocket
-from shapes import last_heard
+from shapes import check_error, last_heard
 from toolway_client import tool, unique
 
 
@@ -30,7 +30,7 @@ async def check_heartbeat(quick, path):
         while loop.time() - begin < 6:
             try:
                 frame = await raw.frame(6.2 - (loop.time() - begin))
-            except asyncio.TimeoutError:
+            except TimeoutError:
                 break
             if frame is None or frame[0] == CLOSE:
                 return pings, loop.time() - begin
@@ -71,8 +71,6 @@ async def test_r16_rule8_devices_list_shows_the_last_one_heard(quick):
 
 async def test_rule8_a_device_that_fell_silent_takes_its_calls_along(quick):
     """No FIN ever comes from a phone out of reach; the missing pongs tell."""
-    from shapes import check_error
-
     token, name = await quick.pair(), unique("still")
     raw = await RawSocket.open(
         quick.gw, "/ws/device", {"Authorization": f"Bearer {token}", "Sec-WebSocket-Protocol": "toolway.v2"}

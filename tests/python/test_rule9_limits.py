@@ -88,7 +88,9 @@ async def test_rule9_a_long_frame_ends_only_its_own_socket(small):
 
 
 @pytest.mark.parametrize("path", ["/ws/chat", "/ws/device"])
-@pytest.mark.parametrize("payload", [b"\xff\xfe", b'{"type":"\xc3\x28"}', b'{"type":"x","a":"\xed\xa0\x80"}', b'"\xf0\x9f"'])
+@pytest.mark.parametrize(
+    "payload", [b"\xff\xfe", b'{"type":"\xc3\x28"}', b'{"type":"x","a":"\xed\xa0\x80"}', b'"\xf0\x9f"']
+)
 async def test_rule9_invalid_utf8_is_1007(net, path, payload):
     raw = await raw_device(net, path=path)
     await raw.send(TEXT, payload)
@@ -117,8 +119,31 @@ async def test_rule9_a_binary_frame_is_answered_and_the_socket_stays_open(net, p
     raw.abort()
 
 
-MALFORMED = ["", " ", "{", "}", "nul", "{'type':'connect'}", '{"type":"connect",}', '{"type":"connect"} x', "\0", "[1,2", '{"a":1e999999}x']
-NO_MESSAGE = ["[]", "5", '"text"', "null", "true", "{}", '{"type":5}', '{"type":null}', '{"type":""}', '[{"type":"connect"}]']
+MALFORMED = [
+    "",
+    " ",
+    "{",
+    "}",
+    "nul",
+    "{'type':'connect'}",
+    '{"type":"connect",}',
+    '{"type":"connect"} x',
+    "\0",
+    "[1,2",
+    '{"a":1e999999}x',
+]
+NO_MESSAGE = [
+    "[]",
+    "5",
+    '"text"',
+    "null",
+    "true",
+    "{}",
+    '{"type":5}',
+    '{"type":null}',
+    '{"type":""}',
+    '[{"type":"connect"}]',
+]
 
 
 @pytest.mark.parametrize("version", [1, 2])

@@ -183,7 +183,7 @@ class Socket:
         async with self._changed:
             try:
                 await asyncio.wait_for(self._changed.wait_for(ready), timeout)
-            except asyncio.TimeoutError:
+            except TimeoutError:
                 pass
         if not found:
             state = f"closed {self.close_code} {self.close_reason!r}" if self.gone else "open"
@@ -224,7 +224,7 @@ class Socket:
         """Close, and raise what the gateway sent that this client could not read."""
         try:
             await asyncio.wait_for(self.ws.close(), 5)
-        except asyncio.TimeoutError:
+        except TimeoutError:
             self.abort()
         await asyncio.wait_for(asyncio.gather(self._reader, return_exceptions=True), 5)
         faults, self.faults = self.faults, []
@@ -260,7 +260,7 @@ class Device(Socket):
             answer = self.handler(request)
             if asyncio.iscoroutine(answer):
                 answer = await answer
-        except Exception as error:  # noqa: BLE001: whatever a tool raises is its error text
+        except Exception as error:  # whatever a tool raises is its error text
             answer = {"type": "tool_error", "error": str(error)}
         if not isinstance(answer, dict):
             answer = {"output": answer}
@@ -269,10 +269,10 @@ class Device(Socket):
         except ConnectionClosed:
             pass
 
-    async def register(self, tools: list, **fields) -> dict:
+    async def register(self, tools: list, timeout: float = WAIT, **fields) -> dict:
         """Register and wait for the answer."""
         await self.send({"type": "register_tools", "tools": tools, **fields})
-        return await self.expect("tools_registered")
+        return await self.expect("tools_registered", timeout=timeout)
 
     async def request(self, **fields) -> dict:
         """The next tool_call_request."""
