@@ -38,6 +38,11 @@ impl CancelReason {
     }
 }
 
+/// Nothing has ended the call yet.
+const OPEN: u8 = 0;
+/// The tool's answer is here.
+const ANSWERED: u8 = u8::MAX;
+
 /// What a running tool is given. Cheap to clone; all clones are the same call's.
 #[derive(Debug, Clone)]
 pub struct CallContext {
@@ -50,6 +55,7 @@ struct Shared {
     clock: RunClock,
     /// Told when there is a reason.
     ended: Notify,
+    /// [`OPEN`], [`ANSWERED`] or a reason: whichever comes first is how the call ends.
     reason: AtomicU8,
     dispatched: AtomicBool,
     attempts: AtomicU32,
@@ -72,7 +78,7 @@ impl CallContext {
             caller,
             clock,
             ended: Notify::new(),
-            reason: AtomicU8::new(0),
+            reason: AtomicU8::new(OPEN),
             dispatched: AtomicBool::new(false),
             attempts: AtomicU32::new(0),
             queued_us: AtomicU64::new(0),
@@ -161,10 +167,19 @@ impl CallContext {
         &self.shared.clock
     }
 
-    pub(crate) fn cancel(&self, reason: CancelReason) {
-        // The first reason stands.
-        let _ = self.shared.reason.compare_exchange(0, reason as u8, Ordering::AcqRel, Ordering::Acquire);
+    /// Says that the tool's answer is here, though its task has yet to hand it over: from now on nothing else
+    /// can be the outcome. False where the call was ended from outside before; then the answer is late.
+    #[must_use]
+    pub fn answered(&self) -> bool {
+        self.shared.reason.compare_exchange(OPEN, ANSWERED, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    /// Ends the call from outside; the first reason stands. False where its answer is here already.
+    pub(crate) fn cancel(&self, reason: CancelReason) -> bool {
+        let state = &self.shared.reason;
+        let before = state.compare_exchange(OPEN, reason as u8, Ordering::AcqRel, Ordering::Acquire);
         self.shared.ended.notify_waiters();
+        before != Err(ANSWERED)
     }
 
     pub(crate) fn note_queued(&self, queued: Duration) {

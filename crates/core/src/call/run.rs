@@ -46,7 +46,7 @@ pub(super) async fn run(
         };
         match before {
             Some(reason) => {
-                context.cancel(reason);
+                let _ = context.cancel(reason);
                 Err(limits.error(reason))
             }
             None => {
@@ -168,7 +168,8 @@ impl<'a> RunningTask<'a> {
         })
     }
 
-    /// Ends the run from outside and says how. A result that comes at the very moment of the deadline wins.
+    /// Ends the run from outside and says how. A result that comes at the very moment of the deadline wins, and
+    /// so does an answer that is here but has yet to be handed over.
     async fn stop(mut self, reason: CancelReason) -> RunResult {
         if matches!(reason, CancelReason::Deadline | CancelReason::Silence) {
             tokio::task::yield_now().await;
@@ -177,7 +178,9 @@ impl<'a> RunningTask<'a> {
                 return self.ended_in(result);
             }
         }
-        self.context.cancel(reason);
+        if !self.context.cancel(reason) {
+            return self.result().await;
+        }
         Err(self.limits.error(reason).dispatched(self.context.is_dispatched()))
     }
 }
@@ -185,8 +188,8 @@ impl<'a> RunningTask<'a> {
 impl Drop for RunningTask<'_> {
     fn drop(&mut self) {
         let Some(handle) = self.handle.take() else { return };
-        // The reason that was given before stands.
-        self.context.cancel(CancelReason::Caller);
+        // The reason that was given before stands. An answer that is here is lost with its caller.
+        let _ = self.context.cancel(CancelReason::Caller);
         handle.abort();
         if handle.is_finished() {
             return;

@@ -214,10 +214,11 @@ impl Seat {
             Ok(call) => call,
             Err(status) => return status,
         };
-        // Where the call's task is just being ended, its deadline came first.
-        match call.reply.send(reply()) {
-            Ok(()) => ResultStatus::Accepted,
-            Err(_) => ResultStatus::Late,
+        // Where the call is just being ended from outside, that came first.
+        if call.context.answered() && call.reply.send(reply()).is_ok() {
+            ResultStatus::Accepted
+        } else {
+            ResultStatus::Late
         }
     }
 
@@ -252,7 +253,10 @@ impl Seat {
         attached.outbox = None;
         drop(attached);
         for call in waiting {
-            let _ = call.reply.send(Err(disconnected(call.attempt > 0)));
+            if call.context.answered() {
+                // Where its task is gone, nobody waits.
+                let _ = call.reply.send(Err(disconnected(call.attempt > 0)));
+            }
         }
         let lease = self.lease.lock().take();
         drop(lease);
