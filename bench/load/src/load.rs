@@ -86,11 +86,34 @@ pub(crate) struct LoadReport {
     pub(crate) reconnects: usize,
     pub(crate) reconnect_p50_us: f64,
     pub(crate) reconnect_p99_us: f64,
-    /// Runtime workers of the relay, and whether the gateway itself named that number as its own.
+    /// Runtime workers of the relay, and why so many.
     pub(crate) workers: usize,
-    pub(crate) workers_from_gateway: bool,
+    pub(crate) workers_from: WorkersFrom,
     pub(crate) error_kinds: BTreeMap<String, u64>,
     pub(crate) relay_error_kinds: BTreeMap<String, u64>,
+}
+
+/// Who said how many runtime workers the relay is to have, so that it has as many as the gateway.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum WorkersFrom {
+    /// The gateway, in its status.
+    Gateway,
+    /// Whoever started the harness; the gateway was told the same.
+    Argument,
+    /// Nobody: as many as there are processors, which is the gateway's default.
+    Default,
+}
+
+impl WorkersFrom {
+    /// For people.
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Self::Gateway => "as the gateway has",
+            Self::Argument => "as the gateway was told",
+            Self::Default => "one a processor, the gateway's default",
+        }
+    }
 }
 
 /// What is measured against the relay.
@@ -106,7 +129,10 @@ impl Subject {
                 let settings = settings.holding(plan.devices + plan.callers);
                 Gateway::start(&settings).await.map(Self::Gateway)
             }
-            None => Relay::start(own_rule(plan.workers), plan.callers).await.map(Self::Relay),
+            None => {
+                let workers = plan.workers.unwrap_or_else(processors);
+                Relay::start(workers, plan.callers).await.map(Self::Relay)
+            }
         }
     }
 
@@ -117,10 +143,15 @@ impl Subject {
         }
     }
 
-    async fn workers(&self) -> Option<usize> {
-        match self {
+    async fn workers(&self, plan: &Plan) -> (usize, WorkersFrom) {
+        let said = match self {
             Self::Gateway(gateway) => gateway.workers().await,
             Self::Relay(_) => None,
+        };
+        match (said, plan.workers) {
+            (Some(said), _) => (said, WorkersFrom::Gateway),
+            (None, Some(told)) => (told, WorkersFrom::Argument),
+            (None, None) => (processors(), WorkersFrom::Default),
         }
     }
 
@@ -158,9 +189,8 @@ impl Subject {
     }
 }
 
-/// How many runtime workers there are where nobody says: one a core.
-fn own_rule(workers: Option<usize>) -> usize {
-    workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, NonZero::get))
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 /// Measures.
@@ -168,9 +198,8 @@ pub(crate) async fn measure(plan: &Plan) -> Result<LoadReport> {
     check(plan)?;
     let mut devices = Devices::new();
     let subject = Subject::start(plan).await?;
-    let said_workers = subject.workers().await;
-    let workers = said_workers.unwrap_or_else(|| own_rule(plan.workers));
-    let relay = Relay::start(workers, plan.callers).await?;
+    let workers = subject.workers(plan).await;
+    let relay = Relay::start(workers.0, plan.callers).await?;
 
     let names = subject.tool_names(plan, &mut devices).await?;
     let calls = Arc::new(Calls::new(&names, plan.payload));
@@ -193,7 +222,7 @@ pub(crate) async fn measure(plan: &Plan) -> Result<LoadReport> {
     }
     subject.kill().await?;
     relay.kill().await?;
-    Ok(report(plan, (workers, said_workers.is_some()), figures, memory, &rounds, came))
+    Ok(report(plan, workers, figures, memory, &rounds, came))
 }
 
 fn check(plan: &Plan) -> Result<()> {
@@ -213,7 +242,7 @@ fn check(plan: &Plan) -> Result<()> {
 
 fn report(
     plan: &Plan,
-    (workers, workers_from_gateway): (usize, bool),
+    (workers, workers_from): (usize, WorkersFrom),
     [gateway, relay]: [Figures; 2],
     [memory, relay_memory]: [Memory; 2],
     rounds: &[Round],
@@ -259,7 +288,7 @@ fn report(
         reconnect_p50_us: reconnects.p50_us,
         reconnect_p99_us: reconnects.p99_us,
         workers,
-        workers_from_gateway,
+        workers_from,
         error_kinds: gateway.tally.errors,
         relay_error_kinds: relay.tally.errors,
     }

@@ -1,4 +1,5 @@
-//! What is printed: results on standard output, progress on standard error.
+//! What is printed: results on standard output, progress on standard error. (Writing to a string can't fail, so
+//! those results are let go.)
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -51,62 +52,50 @@ pub(crate) fn size(bytes: f64) -> String {
 
 fn errors(text: &mut String, whose: &str, kinds: &BTreeMap<String, u64>) {
     for (kind, count) in kinds {
-        // Writing to a string can't fail.
         let _ = writeln!(text, "{whose} error, {count} ×: {kind}");
     }
 }
 
 impl Report for LoadReport {
     fn text(&self) -> String {
+        let pace = self.rate.map_or_else(|| "closed loop".to_owned(), |rate| format!("{rate} calls/s"));
+        let churn = self.churn_per_s.map_or_else(String::new, |per_s| format!(", {per_s} reconnects/s"));
         let mut text = format!(
-            "{} devices, {} callers, {} s each side in turns, {} bytes of payload{}{}{}\n\
-             relay: {} runtime workers ({}); devices and callers share one thread of the harness\n\n",
+            "{} devices, {} callers, {pace}, {} bytes of payload{}{churn}; {} s each side, in turns\n\
+             relay: runtime workers {} ({}); devices and callers share one thread of the harness\n\n\
+             {:<18}{:>12}{:>12}  {:>6}\n",
             self.devices,
             self.callers,
-            self.seconds,
             self.payload_bytes,
-            self.rate.map_or_else(|| ", closed loop".to_owned(), |rate| format!(", {rate} calls/s")),
             if self.distinct_specs { ", distinct specs" } else { "" },
-            self.churn_per_s.map_or_else(String::new, |per_s| format!(", {per_s} reconnects/s")),
+            self.seconds,
             self.workers,
-            if self.workers_from_gateway {
-                "as the gateway says it has"
-            } else {
-                "the gateway named no number"
-            },
+            self.workers_from.text(),
+            "",
+            "gateway",
+            "relay",
+            "ratio",
         );
-        let mut row = |what: &str, gateway: f64, relay: f64, ratio: String| {
-            let _ = writeln!(text, "{what:<18}{gateway:>12.1}{relay:>12.1}  {ratio}");
-        };
         let with_range = |ratio: f64, [low, high]: [f64; 2]| format!("{ratio:>6.2}  ({low:.2} to {high:.2})");
-        row(
-            "calls/s",
-            self.calls_per_s,
-            self.relay_calls_per_s,
-            with_range(self.calls_per_s_ratio, self.calls_per_s_ratio_range),
-        );
-        row("p50, µs", self.p50_us, self.relay_p50_us, with_range(self.p50_ratio, self.p50_ratio_range));
-        row("p90, µs", self.p90_us, self.relay_p90_us, String::new());
-        row("p99, µs", self.p99_us, self.relay_p99_us, String::new());
-        row("max, µs", self.max_us, self.relay_max_us, String::new());
-        row(
-            "CPU/call, µs",
-            self.gateway_cpu_us_per_call,
-            self.relay_cpu_us_per_call,
-            with_range(self.cpu_ratio, self.cpu_ratio_range),
-        );
-        row(
-            "memory, MB",
-            self.gateway_rss_bytes as f64 / 1e6,
-            self.relay_rss_bytes as f64 / 1e6,
-            String::new(),
-        );
-        row("calls", self.calls as f64, self.relay_calls as f64, String::new());
-        row("errors", self.errors as f64, self.relay_errors as f64, String::new());
-        text.insert_str(
-            text.find("calls/s   ").unwrap_or(0),
-            &format!("{:<18}{:>12}{:>12}  {:>6}\n", "", "gateway", "relay", "ratio"),
-        );
+        let calls_per_s = with_range(self.calls_per_s_ratio, self.calls_per_s_ratio_range);
+        let p50 = with_range(self.p50_ratio, self.p50_ratio_range);
+        let cpu = with_range(self.cpu_ratio, self.cpu_ratio_range);
+        let megabytes = [self.gateway_rss_bytes, self.relay_rss_bytes].map(|bytes| bytes as f64 / 1e6);
+        let rows = [
+            ("calls/s", [self.calls_per_s, self.relay_calls_per_s], calls_per_s),
+            ("p50, µs", [self.p50_us, self.relay_p50_us], p50),
+            ("p90, µs", [self.p90_us, self.relay_p90_us], String::new()),
+            ("p99, µs", [self.p99_us, self.relay_p99_us], String::new()),
+            ("max, µs", [self.max_us, self.relay_max_us], String::new()),
+            ("CPU/call, µs", [self.gateway_cpu_us_per_call, self.relay_cpu_us_per_call], cpu),
+            ("memory, MB", megabytes, String::new()),
+        ];
+        for (what, [gateway, relay], ratio) in rows {
+            let line = format!("{what:<18}{gateway:>12.1}{relay:>12.1}  {ratio}");
+            let _ = writeln!(text, "{}", line.trim_end());
+        }
+        let _ = writeln!(text, "{:<18}{:>12}{:>12}", "calls", self.calls, self.relay_calls);
+        let _ = writeln!(text, "{:<18}{:>12}{:>12}", "errors", self.errors, self.relay_errors);
         let _ =
             writeln!(text, "the harness itself used {:.1} µs of CPU a call", self.harness_cpu_us_per_call);
         if self.churn_per_s.is_some() {
@@ -221,13 +210,21 @@ impl Report for Table {
     }
 
     fn sound(&self) -> bool {
-        self.rows.iter().all(|row| row.sound)
+        !self.rows.is_empty() && self.failed.is_empty() && self.rows.iter().all(|row| row.sound)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_table_with_a_part_missing_is_not_sound() {
+        let mut table = Table::default();
+        assert!(!table.sound(), "nothing was measured");
+        table.failed.push("starting: it ended".to_owned());
+        assert!(!table.sound());
+    }
 
     #[test]
     fn sizes_have_few_digits() {

@@ -369,9 +369,10 @@ impl Table {
         if let Some(load) = self.loads.first() {
             let _ = writeln!(
                 text,
-                "gateway and relay measured in turns, in the same run; relay with {} runtime workers; load from one \
-                 thread, on the same machine",
-                load.workers
+                "gateway and relay measured in turns, in the same run; runtime workers of the relay: {} ({}); \
+                 load from one thread, on the same machine",
+                load.workers,
+                load.workers_from.text(),
             );
         }
         text
