@@ -1,6 +1,6 @@
 //! `toolway-load`: what a call through the gateway costs, beside a bare relay, in one run.
 //!
-//! `load` is the main measurement, `idle`, `register` and `start` the others, `table` all of them. `stage` puts
+//! `load` is the main measurement, `idle`, `register` and `start` the others, `figures` all of them. `stage` puts
 //! `device`s and `caller`s on a `gateway` or on the `relay`; `side` lets callers call and keeps count; `turns`
 //! alternates two sides. `held` keeps devices in processes of their own.
 
@@ -9,6 +9,7 @@ mod caller;
 mod churn;
 mod device;
 mod error;
+mod figures;
 mod gateway;
 mod held;
 mod http;
@@ -35,9 +36,9 @@ use clap::Parser;
 
 use crate::args::{Args, Part};
 use crate::error::{During, Result, unexpected};
+use crate::figures::Lengths;
 use crate::gateway::Settings;
 use crate::report::{RegisterReports, Report, note, print};
-use crate::table::Lengths;
 
 fn main() -> ExitCode {
     let args = Args::parse();
@@ -96,7 +97,7 @@ async fn run(args: &Args) -> Result<bool> {
         return finish(&start::measure(&settings()?, lengths.starts()).await?, args);
     }
     if args.table {
-        return finish(&table::measure(&settings()?, args.workers, lengths).await, args);
+        return finish(&figures::measure(&settings()?, args.workers, lengths).await, args);
     }
     let plan = load::Plan {
         gateway: if args.self_check { None } else { Some(settings()?) },
