@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use secrecy::SecretString;
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -22,7 +23,7 @@ use crate::recording::{Recording, Tail};
 use crate::serve::{self, BindError, ServeOptions, Serving};
 use crate::settings::{Durability, SettingError, Settings};
 use crate::sources::Sources;
-use crate::state::App;
+use crate::state::{App, ReloadError};
 use crate::tls::{Tls, TlsError};
 
 /// What a gateway is started with.
@@ -106,6 +107,7 @@ impl Gateway {
             public_url: settings.public_url.clone(),
         };
         let app = Arc::new(App {
+            event_streams: Arc::new(Semaphore::new(settings.limits.sse_streams)),
             settings: Arc::new(settings),
             clock,
             store,
@@ -126,6 +128,7 @@ impl Gateway {
         if let Some(tls) = &app.tls {
             background.spawn(Arc::clone(tls).watch(stop_background.clone()));
         }
+        background.spawn(retain(app.store.clone(), stop_background.clone()));
         let serving = serve::serve(
             listener,
             ServeOptions {
@@ -160,15 +163,12 @@ impl Gateway {
         self.app.access.issue_local_device().await
     }
 
-    /// Takes in what changed in files (the owner's certificate).
+    /// Takes in what changed outside: the owner's certificate, and a database that was restored.
     ///
     /// # Errors
-    /// [`TlsError`]; what stood before stands.
-    pub async fn reload(&self) -> Result<(), TlsError> {
-        if let Some(tls) = &self.app.tls {
-            tls.reload().await?;
-        }
-        Ok(())
+    /// [`ReloadError`]; what could not be taken in stands as before.
+    pub async fn reload(&self) -> Result<(), ReloadError> {
+        self.app.reload().await
     }
 
     /// Stops within `timeouts.shutdown_s`: accepts nothing more, lets calls end or ends them, closes sockets
@@ -194,6 +194,20 @@ impl Gateway {
         }
     }
 }
+
+/// Throws old records away, now and then.
+async fn retain(store: Store, stop: CancellationToken) {
+    while tokio::time::timeout(RETENTION_EVERY, stop.cancelled()).await.is_err() {
+        match store.enforce_retention().await {
+            Ok(removed) if removed.calls == 0 => {}
+            Ok(removed) => tracing::info!(calls = removed.calls, "old records of calls were thrown away"),
+            Err(error) => tracing::warn!(%error, "old records of calls could not be thrown away"),
+        }
+    }
+}
+
+/// How often old records are looked for.
+const RETENTION_EVERY: Duration = Duration::from_secs(600);
 
 fn names(settings: &Settings, mut names: Vec<String>) -> Vec<String> {
     let public = settings.public_url.as_deref().and_then(crate::access::address::WebOrigin::parse);

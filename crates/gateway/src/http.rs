@@ -12,6 +12,7 @@ pub mod health;
 pub mod metrics;
 pub mod openapi;
 pub mod pair;
+mod reload;
 pub mod status;
 pub mod tokens;
 mod tools;
@@ -37,6 +38,7 @@ fn resources() -> OpenApiRouter<Arc<App>> {
         .merge(health::routes())
         .merge(metrics::routes())
         .merge(status::routes())
+        .merge(reload::routes())
         .merge(pair::routes())
         .merge(tokens::routes())
         .merge(tools::routes())

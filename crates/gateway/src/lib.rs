@@ -25,4 +25,4 @@ pub mod tls;
 
 pub use gateway::{Gateway, Options, StartError};
 pub use settings::Settings;
-pub use state::App;
+pub use state::{App, ReloadError};

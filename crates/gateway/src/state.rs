@@ -3,25 +3,45 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use toolway_core::{Engine, Registry, SpecCache};
-use toolway_store::Store;
+use toolway_store::{Store, StoreError};
 use toolway_types::Clock;
 use toolway_wire::limits::Limits;
 
-use crate::access::Access;
+use crate::access::{Access, AccessError};
 use crate::http::status::Warning;
 use crate::listen::Address;
 use crate::metrics::{Metrics, Readings};
 use crate::recording::Tail;
 use crate::settings::Settings;
 use crate::sources::Sources;
-use crate::tls::Tls;
+use crate::tls::{Tls, TlsError};
 
 /// Shortest time that a write to a connection may take until its peer counts as not reading.
 const LEAST_WRITE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Why something that changed could not be taken in.
+#[derive(Debug, thiserror::Error)]
+pub enum ReloadError {
+    /// The certificate.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// The tokens.
+    #[error(transparent)]
+    Access(#[from] AccessError),
+    /// The sources.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// As many event streams are open as may be.
+#[derive(Debug, thiserror::Error)]
+#[error("{0} event streams are open already")]
+pub(crate) struct NoRoomForStream(usize);
 
 /// A running gateway's parts.
 #[derive(Debug)]
@@ -50,6 +70,8 @@ pub struct App {
     pub tls: Option<Arc<Tls>>,
     /// Where it is reached.
     pub address: Address,
+    /// Room for event streams.
+    pub(crate) event_streams: Arc<Semaphore>,
     /// Open connections, WebSockets among them.
     pub connections: TaskTracker,
     /// Cancelled when connections are to close.
@@ -59,6 +81,29 @@ pub struct App {
 }
 
 impl App {
+    /// Takes in what changed outside: the owner's certificate, and a database that was restored.
+    ///
+    /// # Errors
+    /// [`ReloadError`]; what could not be taken in stands as before.
+    pub async fn reload(&self) -> Result<(), ReloadError> {
+        if let Some(tls) = &self.tls {
+            tls.reload().await?;
+        }
+        self.access.tokens.reload().await?;
+        self.sources.reload().await?;
+        tracing::info!("read the certificate, the tokens and the sources again");
+        Ok(())
+    }
+
+    /// Room for one more event stream.
+    ///
+    /// # Errors
+    /// Where as many are open as may be.
+    pub(crate) fn event_stream(&self) -> Result<OwnedSemaphorePermit, NoRoomForStream> {
+        let limit = self.settings.limits.sse_streams;
+        Arc::clone(&self.event_streams).try_acquire_owned().map_err(|_| NoRoomForStream(limit))
+    }
+
     /// How often connections are pinged.
     #[must_use]
     pub fn heartbeat(&self) -> Duration {

@@ -1,7 +1,7 @@
 //! All tokens: those that count lie in memory by their hashes, so that signing in costs no query; the store
 //! keeps them all, without their texts.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use parking_lot::RwLock;
@@ -246,6 +246,40 @@ impl Tokens {
             }
         }
         Ok(())
+    }
+
+    /// Reads the stored tokens again, after the database was replaced under a running gateway. Tokens that are
+    /// not in it, or are revoked there, end; the two that the gateway makes for itself stay as they are in use.
+    ///
+    /// # Errors
+    /// [`AccessError`]; then what stood before stands.
+    pub async fn reload(&self) -> Result<(), AccessError> {
+        let changing = self.changing.lock().await;
+        if let Some(local) = self.by_id(LOCAL_DEVICE_ID) {
+            let record = self.own_record(LOCAL_DEVICE_ID, Role::Device, "this computer", local.hash);
+            if !self.store.tokens().replace_hash(&record.id, record.hash).await? {
+                self.store.tokens().insert(&record).await?;
+            }
+        }
+        let records = self.store.tokens().list().await?;
+        let mut table = self.table.write();
+        let kept: HashSet<&str> =
+            records.iter().filter(|it| it.revoked_ms.is_none()).map(|it| it.id.as_str()).collect();
+        let gone: Vec<_> = table.by_id.values().filter(|state| !kept.contains(state.id())).cloned().collect();
+        for state in gone {
+            table.by_id.remove(state.id());
+            table.revoke(&state);
+        }
+        for record in &records {
+            if record.revoked_ms.is_some() {
+                table.by_hash.insert(record.hash, Known::Revoked);
+            } else if table.by_id.get(&record.id).is_none_or(|state| state.hash != record.hash) {
+                table.put(Arc::new(TokenState::new(record, Arc::clone(&self.clock))));
+            }
+        }
+        drop(table);
+        drop(changing);
+        self.ensure_owner().await
     }
 
     /// Replaces the owner's token, in the file as well. What used the old one ends.

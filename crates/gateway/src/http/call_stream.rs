@@ -7,7 +7,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use serde::Serialize;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use toolway_core::{Call, Engine, Progress};
 use toolway_types::ContentPart;
@@ -33,10 +33,11 @@ struct Report<'a> {
 struct Events {
     receiver: mpsc::Receiver<Event>,
     _cancel: DropGuard,
+    _room: OwnedSemaphorePermit,
 }
 
 /// Starts the call and streams it.
-pub(super) fn respond(engine: Arc<Engine>, mut call: Call) -> Response {
+pub(super) fn respond(engine: Arc<Engine>, mut call: Call, room: OwnedSemaphorePermit) -> Response {
     let (sender, receiver) = mpsc::channel(WAITING_REPORTS);
     let cancel = CancellationToken::new();
     call.cancel = Some(cancel.clone());
@@ -60,7 +61,7 @@ pub(super) fn respond(engine: Arc<Engine>, mut call: Call) -> Response {
             let _ = sender.send(event).await;
         }
     });
-    let events = Events { receiver, _cancel: cancel.drop_guard() };
+    let events = Events { receiver, _cancel: cancel.drop_guard(), _room: room };
     let stream = stream::unfold(events, async |mut events| {
         let event = events.receiver.recv().await?;
         Some((Ok::<_, Infallible>(event), events))

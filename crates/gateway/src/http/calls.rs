@@ -297,11 +297,15 @@ async fn show(
     get,
     path = "/api/calls/tail",
     tag = "calls",
-    responses((status = 200, description = "The calls as they end.", content_type = "text/event-stream", body = String))
+    responses(
+        (status = 200, description = "The calls as they end.", content_type = "text/event-stream", body = String),
+        (status = 429, description = "Too many event streams are open.", body = ErrorBody),
+    )
 )]
-async fn tail(Caller(token): Caller, State(app): State<Arc<App>>) -> Response {
-    let followed = (app.tail.follow(), token, app);
-    let stream = stream::unfold(followed, async |(mut calls, token, app)| {
+async fn tail(Caller(token): Caller, State(app): State<Arc<App>>) -> Result<Response, ApiError> {
+    let room = app.event_stream()?;
+    let followed = (app.tail.follow(), token, app, room);
+    let stream = stream::unfold(followed, async |(mut calls, token, app, room)| {
         loop {
             let event = tokio::select! {
                 event = calls.recv() => event,
@@ -319,11 +323,11 @@ async fn tail(Caller(token): Caller, State(app): State<Arc<App>>) -> Response {
                 Err(RecvError::Closed) => return None,
             };
             if let Some(event) = event {
-                return Some((Ok::<_, Infallible>(event), (calls, token, app)));
+                return Some((Ok::<_, Infallible>(event), (calls, token, app, room)));
             }
         }
     });
-    Sse::new(stream).keep_alive(KeepAlive::default()).into_response()
+    Ok(Sse::new(stream).keep_alive(KeepAlive::default()).into_response())
 }
 
 /// Which calls to throw away.

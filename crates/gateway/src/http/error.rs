@@ -14,6 +14,7 @@ use utoipa::ToSchema;
 use crate::access::origin::BadOrigin;
 use crate::access::pairing::NoCode;
 use crate::access::{AccessError, PairRefusal, Refusal};
+use crate::state::NoRoomForStream;
 
 /// A refusal: what was wrong, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -144,6 +145,13 @@ impl From<NoCode> for ApiError {
             ),
             NoCode::Random(_) => internal(&error),
         }
+    }
+}
+
+impl From<NoRoomForStream> for ApiError {
+    fn from(full: NoRoomForStream) -> Self {
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_streams", full.to_string())
+            .with_hint("close one; the limit is the setting limits.sse_streams")
     }
 }
 

@@ -228,6 +228,7 @@ impl CallAnswer {
         (status = 409, description = "The idempotency key was used for another call.", body = CallAnswer),
         (status = 413, description = "The body is too large.", body = ErrorBody),
         (status = 415, description = "The body is not JSON.", body = ErrorBody),
+        (status = 429, description = "Too many event streams are open.", body = ErrorBody),
     )
 )]
 async fn call(
@@ -253,7 +254,7 @@ async fn call(
         ..Call::new(name, body.args.map_or(RawArguments::None, RawArguments::Json), caller(&token))
     };
     if wants_events(&headers) {
-        return Ok(call_stream::respond(app.engine.clone(), call));
+        return Ok(call_stream::respond(app.engine.clone(), call, app.event_stream()?));
     }
     Ok(answer(&app.engine, call).await)
 }

@@ -15,6 +15,8 @@ pub struct LimitSettings {
     pub spec_bytes_per_connection: usize,
     /// Most calls in flight on one device.
     pub calls_in_flight_per_device: usize,
+    /// Most calls in flight that one connection made.
+    pub calls_in_flight_per_connection: usize,
     /// Most calls in flight in all.
     pub calls_in_flight: usize,
     /// Most frames that wait to be sent to one connection; one that reads too slowly is closed.
@@ -47,6 +49,7 @@ impl Default for LimitSettings {
             tools_per_connection: 4096,
             spec_bytes_per_connection: 8 << 20,
             calls_in_flight_per_device: 256,
+            calls_in_flight_per_connection: 1024,
             calls_in_flight: 10_000,
             send_queue: 256,
             output_bytes: 16 << 20,

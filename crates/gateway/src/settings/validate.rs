@@ -149,6 +149,7 @@ impl Settings {
             ("tools_per_connection", it.tools_per_connection, 1),
             ("spec_bytes_per_connection", it.spec_bytes_per_connection, 1024),
             ("calls_in_flight_per_device", it.calls_in_flight_per_device, 1),
+            ("calls_in_flight_per_connection", it.calls_in_flight_per_connection, 1),
             ("calls_in_flight", it.calls_in_flight, 1),
             ("send_queue", it.send_queue, 8),
             ("output_bytes", it.output_bytes, 1024),

@@ -1,0 +1,37 @@
+//! `POST /api/reload`: the owner has changed something outside the gateway.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use http::StatusCode;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::ApiError;
+use super::error::ErrorBody;
+use crate::access::Owner;
+use crate::state::App;
+
+pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::default().routes(routes!(reload))
+}
+
+/// Read again what changed outside
+///
+/// The owner's certificate, and tokens and sources after the database was restored.
+#[utoipa::path(
+    post,
+    path = "/api/reload",
+    tag = "gateway",
+    responses(
+        (status = 204, description = "It was read again."),
+        (status = 503, description = "It can't be used; what stood before stands.", body = ErrorBody),
+    )
+)]
+async fn reload(_: Owner, State(app): State<Arc<App>>) -> Result<StatusCode, ApiError> {
+    match app.reload().await {
+        Ok(()) => Ok(StatusCode::NO_CONTENT),
+        Err(error) => Err(ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "not_reloaded", error.to_string())
+            .with_hint("put right what it names and ask again; what stood before stands")),
+    }
+}
