@@ -5,6 +5,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 target_dir=${CARGO_TARGET_DIR:-target}
+case $target_dir in /*) ;; *) target_dir=$PWD/$target_dir ;; esac
 if [ $# -eq 0 ]; then set -- --table; fi
 
 cargo build --release --package toolway --package toolway-load

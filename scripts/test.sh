@@ -11,7 +11,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 mode=${1:-all}
 target_dir=${CARGO_TARGET_DIR:-target}
+# Tests start programs from other folders.
+case $target_dir in /*) ;; *) target_dir=$PWD/$target_dir ;; esac
 venv=${TOOLWAY_PYTHON_VENV:-$target_dir/python-venv}
+export TOOLWAY_BIN=${TOOLWAY_BIN:-$target_dir/debug/toolway}
 # CI builds exactly what Cargo.lock says.
 locked=${CI:+--locked}
 log=$(mktemp)
@@ -53,8 +56,7 @@ cargo_tests() {
 python_tests() {
     title "$1"
     local report=$log.xml status results
-    TOOLWAY_BIN=${TOOLWAY_BIN:-$target_dir/debug/toolway} \
-        "$venv/bin/python" -m pytest tests/python --junitxml="$report"
+    "$venv/bin/python" -m pytest tests/python --junitxml="$report"
     status=$?
     results=$("$venv/bin/python" - "$report" <<'PYTHON'
 import sys, xml.etree.ElementTree as tree
