@@ -82,35 +82,55 @@ impl Sources {
         Ok(Arc::new(sources))
     }
 
-    /// Reads the stored sources again, after the database was replaced. Connected ones stay as they are.
+    /// Reads the stored sources again, after the database was replaced. Those in use stay as they are and are
+    /// stored again where they are missing.
     ///
     /// # Errors
-    /// Where the store can't be read.
+    /// Where the store can't be read or written.
     pub async fn reload(&self) -> Result<(), StoreError> {
-        for record in self.store.sources().all().await? {
-            let slug = record.slug;
-            let mut inner = self.inner.lock();
-            if record.removed_ms.is_some() {
-                inner.spent.insert(slug);
+        let _making = self.making.lock().await;
+        let records = self.store.sources().all().await?;
+        let stored: HashSet<Slug> =
+            records.iter().filter(|it| it.removed_ms.is_none()).map(|it| it.slug.clone()).collect();
+        for record in records {
+            self.take_in(record);
+        }
+        for source in self.all() {
+            if source.identity().is_none() || stored.contains(source.slug()) {
                 continue;
             }
-            if inner.by_slug.contains_key(&slug) {
-                continue;
+            if source.seats().is_empty() {
+                self.inner.lock().remove(source.slug(), true);
+                self.registry.forget(source.slug());
+            } else {
+                self.store.sources().upsert(&self.record_of(&source)).await?;
             }
-            let known: Vec<ToolName> = record.tools.iter().filter_map(|name| name.parse().ok()).collect();
-            self.registry.declare(&slug, known);
-            let state = SourceState {
-                label: record.label,
-                platform: record.platform,
-                app_version: record.app_version,
-                created_ms: record.created_ms,
-                last_seen_ms: record.last_seen_ms,
-            };
-            let token = PrincipalId::from(record.token_id.as_str());
-            let identity = Identity::from_stored(&record.identity_key);
-            inner.add(Source::new(slug, token, Some(identity), state));
         }
         Ok(())
+    }
+
+    fn take_in(&self, record: SourceRecord) {
+        let slug = record.slug;
+        let mut inner = self.inner.lock();
+        if record.removed_ms.is_some() {
+            inner.spent.insert(slug);
+            return;
+        }
+        if inner.by_slug.contains_key(&slug) {
+            return;
+        }
+        let known: Vec<ToolName> = record.tools.iter().filter_map(|name| name.parse().ok()).collect();
+        self.registry.declare(&slug, known);
+        let state = SourceState {
+            label: record.label,
+            platform: record.platform,
+            app_version: record.app_version,
+            created_ms: record.created_ms,
+            last_seen_ms: record.last_seen_ms,
+        };
+        let token = PrincipalId::from(record.token_id.as_str());
+        let identity = Identity::from_stored(&record.identity_key);
+        inner.add(Source::new(slug, token, Some(identity), state));
     }
 
     /// The source of a connection: the one its identity leads to, or a new one.

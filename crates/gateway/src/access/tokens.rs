@@ -87,6 +87,24 @@ impl Table {
         }
     }
 
+    /// Takes these for all there are. States in use that stay as they are stay the same.
+    fn replace(&mut self, records: &[TokenRecord], clock: &Arc<dyn Clock>) {
+        let kept: HashSet<&str> =
+            records.iter().filter(|it| it.revoked_ms.is_none()).map(|it| it.id.as_str()).collect();
+        let gone: Vec<_> = self.by_id.values().filter(|state| !kept.contains(state.id())).cloned().collect();
+        for state in gone {
+            self.by_id.remove(state.id());
+            self.revoke(&state);
+        }
+        for record in records {
+            if record.revoked_ms.is_some() {
+                self.by_hash.insert(record.hash, Known::Revoked);
+            } else if self.by_id.get(&record.id).is_none_or(|state| state.hash != record.hash) {
+                self.put(Arc::new(TokenState::new(record, Arc::clone(clock))));
+            }
+        }
+    }
+
     fn revoke(&mut self, state: &TokenState) {
         self.by_hash.insert(state.hash, Known::Revoked);
         state.end(Ended::Revoked);
@@ -262,22 +280,7 @@ impl Tokens {
             }
         }
         let records = self.store.tokens().list().await?;
-        let mut table = self.table.write();
-        let kept: HashSet<&str> =
-            records.iter().filter(|it| it.revoked_ms.is_none()).map(|it| it.id.as_str()).collect();
-        let gone: Vec<_> = table.by_id.values().filter(|state| !kept.contains(state.id())).cloned().collect();
-        for state in gone {
-            table.by_id.remove(state.id());
-            table.revoke(&state);
-        }
-        for record in &records {
-            if record.revoked_ms.is_some() {
-                table.by_hash.insert(record.hash, Known::Revoked);
-            } else if table.by_id.get(&record.id).is_none_or(|state| state.hash != record.hash) {
-                table.put(Arc::new(TokenState::new(record, Arc::clone(&self.clock))));
-            }
-        }
-        drop(table);
+        self.table.write().replace(&records, &self.clock);
         drop(changing);
         self.ensure_owner().await
     }

@@ -118,7 +118,9 @@ async fn call_tool(session: &mut Session, request: CallTool) -> Result<(), Close
         }
         Err(NotStarted::TooMany(limit)) => {
             let message = format!("This connection has {limit} calls in flight already");
-            let error = ToolError::new(Code::Overloaded, message).with_hint("Wait for some of them to end");
+            let error = ToolError::new(Code::Overloaded, message).with_hint(
+                "Wait for some of them to end; the limit is the setting limits.calls_in_flight_per_connection",
+            );
             let frame = CallResult::write(&request.id, CallId::new(), 0.0, &Outcome::Error(error));
             return session.outbox.send(frame).await.map_err(|_| Close::PeerGone);
         }

@@ -70,7 +70,7 @@ impl Session {
         outbox: Outbox,
         introduction: Introduction,
     ) -> Self {
-        let calls = ChatCalls::new(app.settings.limits.calls_in_flight_per_device);
+        let calls = ChatCalls::new(app.settings.limits.calls_in_flight_per_connection);
         Self {
             app,
             token,

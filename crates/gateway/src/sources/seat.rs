@@ -329,3 +329,6 @@ pub(super) fn disconnected(dispatched: bool) -> ToolError {
 
 /// A seat, if it is still there.
 pub(crate) type WeakSeat = Weak<Seat>;
+
+#[cfg(test)]
+mod tests;
