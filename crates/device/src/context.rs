@@ -14,7 +14,7 @@ use toolway_types::ContentPart;
 use toolway_wire::ClientMessage;
 use toolway_wire::from_client::{ToolProgress, ToolWaiting, WaitingFor};
 
-use crate::calls::Calls;
+use crate::calls::{Bounds, Calls};
 
 /// How long the gateway's clock stops for a person, in all of one call.
 const MOST_WAITING: Duration = Duration::from_secs(120);
@@ -123,6 +123,18 @@ impl Call {
 pub struct ToolContext(pub(crate) Arc<Call>);
 
 impl ToolContext {
+    /// Of a call that no gateway made.
+    pub(crate) fn without_gateway(
+        tool: &str,
+        cancel: CancellationToken,
+        remaining: Option<Duration>,
+    ) -> Self {
+        let calls = Arc::new(Calls::new(Bounds::default()));
+        let call = Call { cancel, ..Call::new("local".into(), tool.to_owned(), calls) };
+        call.requested(None, remaining.and_then(|left| Instant::now().checked_add(left)));
+        Self(Arc::new(call))
+    }
+
     /// The call's id.
     #[must_use]
     pub fn call_id(&self) -> &str {

@@ -15,11 +15,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use toolway_types::{Annotations, Code, JsonObject, RawJson, SpecDocument, ToolError, ToolOutput};
+use tokio_util::sync::CancellationToken;
+use toolway_types::{Annotations, Code, JsonObject, RawJson, SpecDocument, ToolError, ToolName, ToolOutput};
 
 use crate::context::ToolContext;
 use output::IntoOutput;
 use schema::Validator;
+use table::BadTool;
 
 type Handler =
     dyn Fn(JsonObject, ToolContext) -> BoxFuture<'static, Result<ToolOutput, ToolError>> + Send + Sync;
@@ -153,14 +155,38 @@ impl Tool {
         &self.spec.name
     }
 
+    /// Whether it can be offered: its name and its schema.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn check(&self) -> Result<(), BadTool> {
+        let name = self.name();
+        name.parse::<ToolName>().map_err(|error| BadTool::Name(name.to_owned(), error))?;
+        match self.validator.error() {
+            Some(error) => Err(BadTool::Schema(name.to_owned(), error.to_owned())),
+            None => Ok(()),
+        }
+    }
+
+    /// Runs it here and now, without a gateway: for tests of tools. `remaining` is what
+    /// [`ToolContext::remaining`] tells; reports go nowhere. Panics are not caught.
+    ///
+    /// # Errors
+    /// The tool's own, or that the arguments do not fit.
+    pub async fn run_here(
+        &self,
+        args: &Value,
+        cancel: CancellationToken,
+        remaining: Option<Duration>,
+    ) -> Result<ToolOutput, ToolError> {
+        let cx = ToolContext::without_gateway(self.name(), cancel, remaining);
+        self.call(RawJson::from(args), cx).await
+    }
+
     /// Checks the arguments and runs it.
     pub(crate) async fn call(&self, args: RawJson, cx: ToolContext) -> Result<ToolOutput, ToolError> {
         let args = self.validator.check(&args)?;
         (self.handler)(args, cx).await
-    }
-
-    pub(crate) fn validator(&self) -> &Validator {
-        &self.validator
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use toolway_types::{BadName, RawJson, ToolName};
+use toolway_types::{BadName, RawJson};
 use toolway_wire::ClientMessage;
 use toolway_wire::from_client::{RegisterMode, RegisterTools};
 
@@ -39,10 +39,7 @@ impl ToolTable {
         let mut table = Self::default();
         for tool in tools {
             let name = tool.name().to_owned();
-            name.parse::<ToolName>().map_err(|error| BadTool::Name(name.clone(), error))?;
-            if let Some(error) = tool.validator().error() {
-                return Err(BadTool::Schema(name, error.to_owned()));
-            }
+            tool.check()?;
             let spec = RawJson::from_value(tool.spec())
                 .map_err(|error| BadTool::Schema(name.clone(), error.to_string()))?;
             table.specs.push(spec);

@@ -5,7 +5,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 use tokio_tungstenite::tungstenite::Message;
-use toolway_device::{BuildError, Device, KeyPin, NoArguments, SpecDocument, Status, Stopped, Tool, Trust};
+use toolway_device::{
+    Backoff, BuildError, Device, KeyPin, NoArguments, SpecDocument, Status, Stopped, Tool, Trust,
+};
 
 use crate::gateway::{Gateway, TOKEN, connected, soon, status};
 
@@ -128,18 +130,23 @@ async fn r17_a_socket_closed_for_good_stops_it() {
 }
 
 #[tokio::test]
+async fn why_it_is_not_connected_is_told() {
+    let gateway = Gateway::plain().await;
+    // With the usual waits, so that the state lasts long enough to be seen.
+    let running = gateway.device().backoff(Backoff::default()).build().unwrap().start();
+    let mut states = running.handle().status();
+    drop(gateway.socket().await);
+    let again = status(&mut states, |now| matches!(now, Status::Reconnecting { .. })).await;
+    let Status::Reconnecting { why, delay } = again else { panic!("it tries again") };
+    assert!(why.contains("gave no answer that could be understood"), "{why}");
+    assert!((500..=1000).contains(&delay.as_millis()), "{delay:?}");
+}
+
+#[tokio::test]
 async fn everything_else_is_tried_again() {
     let gateway = Gateway::plain().await;
-    let running = gateway.device().build().unwrap().start();
-    let mut states = running.handle().status();
-    let mut why = async |gateway: &Gateway| {
-        let _ = gateway;
-        let again = status(&mut states, |now| matches!(now, Status::Reconnecting { .. })).await;
-        let Status::Reconnecting { why, .. } = again else { panic!("it tries again") };
-        why
-    };
+    let _running = gateway.device().build().unwrap().start();
     drop(gateway.socket().await);
-    assert!(why(&gateway).await.contains("gave no answer that could be understood"));
     for status in
         ["404 Not Found", "429 Too Many Requests", "500 Internal Server Error", "503 Service Unavailable"]
     {
@@ -242,7 +249,7 @@ async fn stopping_sends_what_is_done_and_says_goodbye() {
 #[tokio::test]
 async fn stopping_while_nobody_answers_is_quick() {
     let gateway = Gateway::plain().await;
-    let running = gateway.device().backoff(toolway_device::Backoff::default()).build().unwrap().start();
+    let running = gateway.device().backoff(Backoff::default()).build().unwrap().start();
     let mut states = running.handle().status();
     drop(gateway.socket().await);
     status(&mut states, |now| matches!(now, Status::Reconnecting { .. })).await;
@@ -279,7 +286,7 @@ async fn a_key_that_nobody_vouches_for_is_refused_and_said() {
     // Some authority has to be known, or there is nothing to verify with.
     let made = rcgen::generate_simple_self_signed(vec!["authority".to_owned()]).unwrap();
     let trust = Trust::Authorities(made.cert.pem().into_bytes());
-    let running = gateway.device().trust(trust).build().unwrap().start();
+    let running = gateway.device().trust(trust).backoff(Backoff::default()).build().unwrap().start();
     let mut states = running.handle().status();
     let _ = gateway.socket().await;
     let again = status(&mut states, |now| matches!(now, Status::Reconnecting { .. })).await;

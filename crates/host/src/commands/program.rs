@@ -1,0 +1,55 @@
+//! Finds a command's program once, when the file is read, so that it is the same one ever after.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use super::Surroundings;
+use super::file::Problem;
+
+/// The absolute path of a program.
+pub(super) fn find(program: &str, surroundings: &Surroundings) -> Result<PathBuf, Problem> {
+    let path = Path::new(program);
+    if program.is_empty() {
+        return Err(Problem("program is empty".to_owned()));
+    }
+    if path.is_absolute() {
+        return if is_executable(path) {
+            checked(path.to_owned())
+        } else {
+            Err(Problem(format!("program {program} is not there, or can't be run")))
+        };
+    }
+    if path.components().count() > 1 {
+        return Err(Problem(format!(
+            "program {program} must be an absolute path, or a name to be found on PATH"
+        )));
+    }
+    let search = surroundings.environment.get(OsStr::new("PATH")).cloned().unwrap_or_default();
+    let found = std::env::split_paths(&search)
+        .filter(|folder| folder.is_absolute())
+        .flat_map(|folder| {
+            [folder.join(program), folder.join(format!("{program}{}", std::env::consts::EXE_SUFFIX))]
+        })
+        .find(|candidate| is_executable(candidate));
+    found.map_or_else(|| Err(Problem(format!("program {program} is not on PATH"))), checked)
+}
+
+/// Batch files are run by a shell, which reads arguments in its own way.
+fn checked(path: PathBuf) -> Result<PathBuf, Problem> {
+    let ending = path.extension().map(OsStr::to_ascii_lowercase);
+    if cfg!(windows) && ending.is_some_and(|ending| ending == "bat" || ending == "cmd") {
+        return Err(Problem(format!("program {} is a batch file, which a shell would run", path.display())));
+    }
+    Ok(path)
+}
+
+#[cfg(unix)]
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_executable(path: &Path) -> bool {
+    path.is_file()
+}

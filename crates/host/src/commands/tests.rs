@@ -1,0 +1,111 @@
+use super::*;
+
+const SH: &str = r#"name = "a"
+description = "b"
+program = "/bin/sh""#;
+
+fn surroundings() -> Surroundings {
+    Surroundings { environment: [("PATH".into(), "/usr/bin:/bin".into())].into(), folder: "/".into() }
+}
+
+fn read(text: &str) -> Result<Vec<Tool>, CommandFileError> {
+    load(text, &surroundings())
+}
+
+#[track_caller]
+fn refused(text: &str, line: usize, part: &str) {
+    let error = read(text).unwrap_err();
+    assert!(error.message.contains(part), "{error}");
+    assert_eq!(error.line, line, "{error}");
+}
+
+#[test]
+fn a_file_becomes_tools() {
+    let tools = read(
+        r#"
+        [[tool]]
+        name = "echo"
+        title = "Echo"
+        description = "Says it again"
+        program = "echo"
+        args = ["--", "{text}"]
+        timeout_s = 2.5
+        sequential = true
+        read_only = true
+        [tool.parameters]
+        required = ["text"]
+        properties.text = { type = "string" }
+
+        [[tool]]
+        name = "cat"
+        description = "Gives it back"
+        program = "/bin/cat"
+        input = "stdin-json"
+        output = "json"
+        parameters = '{"type":"object","additionalProperties":true}'
+        "#,
+    )
+    .unwrap();
+    let specs: Vec<_> = tools.iter().map(|tool| serde_json::to_value(tool.spec()).unwrap()).collect();
+    assert_eq!(
+        specs[0],
+        json!({
+            "name": "echo", "title": "Echo", "description": "Says it again", "timeout_ms": 2500,
+            "sequential": true, "annotations": { "readOnlyHint": true },
+            "parameters": {
+                "type": "object", "required": ["text"], "properties": { "text": { "type": "string" } },
+                "additionalProperties": false,
+            },
+        })
+    );
+    assert_eq!(specs[1]["parameters"], json!({ "type": "object", "additionalProperties": true }));
+    assert_eq!(specs[1]["timeout_ms"], 30_000);
+    assert!(read("").unwrap().is_empty());
+}
+
+#[test]
+fn errors_say_where() {
+    refused("[[tool]]\nname = \"a\"\n", 1, "missing field");
+    refused("[[tool]]\nname = \"a\"\nnonsense = 1\n", 3, "unknown field `nonsense`");
+    refused("x = = 1", 1, "");
+    refused("[other]\n", 1, "unknown field `other`");
+    refused(&format!("\n[[tool]]\n{SH}\ninput = \"shell\"\n"), 6, "unknown variant `shell`");
+    refused(&format!("[[tool]]\n{SH}\nargs = [1]\n"), 5, "an element of args is text");
+    let error = read("[[tool]]\nname = 5\n").unwrap_err();
+    assert_eq!((error.line, error.column), (2, 8));
+}
+
+#[test]
+fn what_does_not_fit_together_is_refused() {
+    let with = |more: &str| format!("\n\n[[tool]]\n{SH}\n{more}\n");
+    refused(&with("args = [\"{x}\"]"), 3, "parameters name no such property");
+    refused(&with("parameters = { properties = { x = {} } }"), 3, "the parameter x is in none of the args");
+    refused(&with("input = \"stdin-json\"\nargs = [\"{x}\"]"), 3, "standard input");
+    refused(&with("args = [\"{x\"]"), 3, "not closed");
+    refused(&with("parameters = '{'"), 3, "parameters are not JSON");
+    refused(&with("parameters = '[]'"), 3, "of an object");
+    refused(
+        &with("parameters = { properties = { x = { type = 'y' } } }\nargs = ['{x}']"),
+        3,
+        "not a usable schema",
+    );
+    refused(&with("working_dir = \"/nowhere/at/all\""), 3, "is not a folder");
+    refused(&with("timeout_s = 0"), 3, "timeout_s");
+    refused(&with("timeout_s = -1.5"), 3, "timeout_s");
+    refused(&format!("[[tool]]\n{SH}\n[[tool]]\n{SH}\n"), 5, "another of this name");
+    refused("[[tool]]\nname = \"\"\ndescription = \"\"\nprogram = \"/bin/sh\"\n", 1, "the name is empty");
+}
+
+#[test]
+fn programs_are_found_once_or_refused() {
+    let with =
+        |program: &str| format!("[[tool]]\nname = \"a\"\ndescription = \"\"\nprogram = \"{program}\"\n");
+    assert!(read(&with("sh")).is_ok());
+    refused(&with("no-such-program"), 1, "is not on PATH");
+    refused(&with("/bin/no-such-program"), 1, "is not there");
+    refused(&with("/etc/passwd"), 1, "can't be run");
+    refused(&with("./sh"), 1, "absolute path");
+    refused(&with("bin/sh"), 1, "absolute path");
+    let nowhere = Surroundings { environment: HashMap::new(), folder: "/".into() };
+    assert!(load(&with("sh"), &nowhere).is_err());
+}

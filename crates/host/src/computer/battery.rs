@@ -1,0 +1,62 @@
+//! The battery, as Linux tells it under `/sys/class/power_supply`. Elsewhere none is told.
+
+use std::fs;
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Where Linux lists what feeds the computer.
+pub(super) const POWER_SUPPLIES: &str = "/sys/class/power_supply";
+
+/// How the battery does.
+#[derive(Debug, PartialEq, Serialize, JsonSchema)]
+pub(super) struct Battery {
+    /// How full it is.
+    percent: u8,
+    /// `Charging`, `Discharging`, `Full`, `Not charging` or `Unknown`.
+    state: String,
+}
+
+/// The first battery of the computer itself; those of mice and headsets (`scope` is `Device`) do not count.
+pub(super) fn read(supplies: &Path) -> Option<Battery> {
+    let mut supplies: Vec<_> = fs::read_dir(supplies).ok()?.flatten().map(|entry| entry.path()).collect();
+    supplies.sort();
+    supplies.iter().find_map(|supply| {
+        let told = |what: &str| fs::read_to_string(supply.join(what)).ok().map(|text| text.trim().to_owned());
+        let own = told("type")? == "Battery" && told("scope").as_deref() != Some("Device");
+        let percent = told("capacity")?.parse().ok()?;
+        own.then(|| Battery { percent, state: told("status").unwrap_or_else(|| "Unknown".to_owned()) })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn supply(at: &Path, name: &str, files: &[(&str, &str)]) {
+        let folder = at.join(name);
+        fs::create_dir(&folder).unwrap();
+        files.iter().for_each(|(file, text)| fs::write(folder.join(file), format!("{text}\n")).unwrap());
+    }
+
+    #[test]
+    fn the_computers_own_battery_is_found_among_others() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(read(folder.path()), None);
+        supply(folder.path(), "AC", &[("type", "Mains"), ("online", "1")]);
+        supply(
+            folder.path(),
+            "A-mouse",
+            &[("type", "Battery"), ("scope", "Device"), ("capacity", "5"), ("status", "Full")],
+        );
+        assert_eq!(read(folder.path()), None);
+        supply(folder.path(), "BAT0", &[("type", "Battery"), ("capacity", "87"), ("status", "Discharging")]);
+        assert_eq!(read(folder.path()), Some(Battery { percent: 87, state: "Discharging".into() }));
+    }
+
+    #[test]
+    fn no_power_supplies_mean_no_battery() {
+        assert_eq!(read(Path::new("/nowhere/at/all")), None);
+    }
+}

@@ -1,0 +1,92 @@
+//! `device_info`: what this computer is.
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
+use toolway_device::{Json, NoArguments, Tool, ToolError};
+
+use super::battery::{self, Battery};
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct DeviceInfo {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    host_name: Option<String>,
+    /// Operating system or distribution.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    os: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    os_version: Option<String>,
+    /// The kernel's release.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kernel: Option<String>,
+    /// Such as `x86_64` or `aarch64`.
+    architecture: String,
+    cpu: Processor,
+    memory: Memory,
+    /// Seconds since it was started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uptime_s: Option<u64>,
+    /// Only where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    battery: Option<Battery>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Processor {
+    model: String,
+    /// Threads that run beside each other.
+    logical_cores: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    physical_cores: Option<usize>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Memory {
+    total_bytes: u64,
+    /// What programs can still get.
+    available_bytes: u64,
+    swap_total_bytes: u64,
+    swap_free_bytes: u64,
+}
+
+pub(super) fn tool() -> Tool {
+    Tool::typed(
+        "device_info",
+        "Tells what this computer is: host name, operating system, kernel, architecture, processor, memory, \
+         uptime, and battery where it has one",
+        |_: NoArguments, _| async { super::ask(read).await.map(Json) },
+    )
+    .title("Device information")
+    .read_only()
+    .output_of::<DeviceInfo>()
+}
+
+fn read() -> Result<DeviceInfo, ToolError> {
+    let wanted = RefreshKind::nothing()
+        .with_cpu(CpuRefreshKind::nothing())
+        .with_memory(MemoryRefreshKind::everything());
+    let system = System::new_with_specifics(wanted).map_err(super::untold("what it is"))?;
+    let model = system.cpus().first().map(|cpu| cpu.brand().trim()).filter(|brand| !brand.is_empty());
+    Ok(DeviceInfo {
+        host_name: System::host_name().ok(),
+        os: System::name().ok(),
+        os_version: System::os_version().ok(),
+        kernel: System::kernel_version().ok(),
+        architecture: System::cpu_arch(),
+        cpu: Processor {
+            model: model.unwrap_or("unknown").to_owned(),
+            logical_cores: system.cpus().len(),
+            physical_cores: System::physical_core_count().ok(),
+        },
+        memory: Memory {
+            total_bytes: system.total_memory(),
+            available_bytes: system.available_memory(),
+            swap_total_bytes: system.total_swap(),
+            swap_free_bytes: system.free_swap(),
+        },
+        uptime_s: System::uptime().ok(),
+        battery: battery::read(Path::new(battery::POWER_SUPPLIES)),
+    })
+}

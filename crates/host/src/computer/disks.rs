@@ -1,0 +1,62 @@
+//! `disk_usage`: how full the disks are. Network file systems are left out: one whose server is gone would
+//! hold the answer up for good.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use sysinfo::{DiskRefreshKind, Disks};
+use toolway_device::{Json, NoArguments, Tool, ToolError};
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Usage {
+    /// Sorted by mount point.
+    disks: Vec<Disk>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Disk {
+    mount_point: String,
+    /// The device behind it.
+    device: String,
+    file_system: String,
+    total_bytes: u64,
+    /// What programs can still write.
+    available_bytes: u64,
+    used_percent: f64,
+    removable: bool,
+    read_only: bool,
+}
+
+pub(super) fn tool() -> Tool {
+    Tool::typed(
+        "disk_usage",
+        "Tells each disk's size and how much of it is free",
+        |_: NoArguments, _| async { super::ask(read).await.map(Json) },
+    )
+    .title("Disk usage")
+    .read_only()
+    .output_of::<Usage>()
+}
+
+fn read() -> Result<Usage, ToolError> {
+    let wanted = DiskRefreshKind::nothing().with_storage();
+    let disks = Disks::new_with_refreshed_list_specifics(wanted).map_err(super::untold("its disks"))?;
+    let mut disks: Vec<Disk> = disks.iter().map(disk).collect();
+    disks.sort_by(|one, other| one.mount_point.cmp(&other.mount_point));
+    disks.dedup_by(|later, earlier| later.mount_point == earlier.mount_point);
+    Ok(Usage { disks })
+}
+
+fn disk(disk: &sysinfo::Disk) -> Disk {
+    let (total, available) = (disk.total_space(), disk.available_space());
+    let used = total.saturating_sub(available) as f32 / total.max(1) as f32;
+    Disk {
+        mount_point: disk.mount_point().display().to_string(),
+        device: disk.name().to_string_lossy().into_owned(),
+        file_system: disk.file_system().to_string_lossy().into_owned(),
+        total_bytes: total,
+        available_bytes: available,
+        used_percent: super::rounded(used * 100.0),
+        removable: disk.is_removable(),
+        read_only: disk.is_read_only(),
+    }
+}

@@ -1,0 +1,63 @@
+//! `network_interfaces`: how this computer is connected.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use sysinfo::Networks;
+use toolway_device::{Json, NoArguments, Tool, ToolError};
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Interfaces {
+    /// Sorted by name.
+    interfaces: Vec<Interface>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Interface {
+    name: String,
+    /// `up`, `down`, `unknown` (as loopback is) or the system's other words.
+    state: String,
+    /// Each with the length of its network's prefix.
+    addresses: Vec<String>,
+    /// The hardware's address; not there where it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mac: Option<String>,
+    mtu: u64,
+    /// Since the computer started.
+    received_bytes: u64,
+    /// Since the computer started.
+    sent_bytes: u64,
+}
+
+pub(super) fn tool() -> Tool {
+    Tool::typed(
+        "network_interfaces",
+        "Lists the network interfaces of this computer with their addresses and how much went over them",
+        |_: NoArguments, _| async { super::ask(read).await.map(Json) },
+    )
+    .title("Network interfaces")
+    .read_only()
+    .output_of::<Interfaces>()
+}
+
+fn read() -> Result<Interfaces, ToolError> {
+    let networks = Networks::new_with_refreshed_list().map_err(super::untold("its network interfaces"))?;
+    let mut interfaces: Vec<Interface> = networks
+        .iter()
+        .map(|(name, data)| {
+            let mut addresses: Vec<String> = data.ip_networks().iter().map(ToString::to_string).collect();
+            addresses.sort();
+            let mac = data.mac_address();
+            Interface {
+                name: name.to_string_lossy().into_owned(),
+                state: data.operational_state().to_string(),
+                addresses,
+                mac: (!mac.is_unspecified()).then(|| mac.to_string()),
+                mtu: data.mtu(),
+                received_bytes: data.total_received(),
+                sent_bytes: data.total_transmitted(),
+            }
+        })
+        .collect();
+    interfaces.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(Interfaces { interfaces })
+}

@@ -1,0 +1,112 @@
+//! `processes`: what keeps this computer busy. Names only: command lines and environments hold secrets.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sysinfo::{MINIMUM_CPU_UPDATE_INTERVAL, ProcessRefreshKind, ProcessesToUpdate, System};
+use toolway_device::{Json, Tool, ToolError};
+
+#[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum SortBy {
+    #[default]
+    Cpu,
+    Memory,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct Question {
+    /// Which come first: those that use most of the processor, or most memory.
+    #[serde(default)]
+    sort_by: SortBy,
+    /// How many to list.
+    #[serde(default = "ten")]
+    #[schemars(range(min = 1, max = 200))]
+    limit: usize,
+}
+
+fn ten() -> usize {
+    10
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Processes {
+    /// How many there are in all.
+    total: usize,
+    /// The first of them.
+    processes: Vec<Process>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Process {
+    pid: u32,
+    name: String,
+    /// Of one core, so it may be more than 100.
+    cpu_percent: f64,
+    memory_bytes: u64,
+    state: String,
+    /// Seconds since it was started.
+    run_time_s: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent: Option<u32>,
+}
+
+pub(super) fn tool() -> Tool {
+    Tool::typed(
+        "processes",
+        "Lists the processes that use most of this computer's processor or memory",
+        |question: Question, _| async move { read(question).await.map(Json) },
+    )
+    .title("Processes")
+    .read_only()
+    .output_of::<Processes>()
+}
+
+async fn read(question: Question) -> Result<Processes, ToolError> {
+    let system = super::ask(|| {
+        let mut system = System::new().map_err(super::untold("its processes"))?;
+        refresh(&mut system);
+        Ok(system)
+    })
+    .await?;
+    if matches!(question.sort_by, SortBy::Memory) {
+        return super::ask(move || Ok(list(&system, &question))).await;
+    }
+    // Use of the processor is a difference between two looks.
+    tokio::time::sleep(MINIMUM_CPU_UPDATE_INTERVAL).await;
+    super::ask(move || {
+        let mut system = system;
+        refresh(&mut system);
+        Ok(list(&system, &question))
+    })
+    .await
+}
+
+fn refresh(system: &mut System) {
+    let wanted = ProcessRefreshKind::nothing().with_cpu().with_memory().without_tasks();
+    system.refresh_processes_specifics(ProcessesToUpdate::All, true, wanted);
+}
+
+fn list(system: &System, question: &Question) -> Processes {
+    let mut all: Vec<&sysinfo::Process> = system.processes().values().collect();
+    all.sort_by(|one, other| {
+        let order = match question.sort_by {
+            SortBy::Cpu => other.cpu_usage().total_cmp(&one.cpu_usage()),
+            SortBy::Memory => other.memory().cmp(&one.memory()),
+        };
+        order.then_with(|| one.pid().cmp(&other.pid()))
+    });
+    Processes { total: all.len(), processes: all.into_iter().take(question.limit).map(process).collect() }
+}
+
+fn process(process: &sysinfo::Process) -> Process {
+    Process {
+        pid: process.pid().as_u32(),
+        name: process.name().to_string_lossy().into_owned(),
+        cpu_percent: super::rounded(process.cpu_usage()),
+        memory_bytes: process.memory(),
+        state: process.status().to_string().to_lowercase(),
+        run_time_s: process.run_time(),
+        parent: process.parent().map(sysinfo::Pid::as_u32),
+    }
+}
