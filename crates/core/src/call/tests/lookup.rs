@@ -1,0 +1,132 @@
+//! What a caller is told of a name that leads nowhere.
+
+use std::sync::Arc;
+
+use toolway_types::{Code, ErrorKind, Role, ToolId};
+
+use crate::testkit::{World, answering, assert_code, call, caller, error, slug, text};
+use crate::{Access, Call, Caller, Engine, EngineSettings, Keep, OwnTools, RawArguments};
+
+#[tokio::test(start_paused = true)]
+async fn an_unknown_name_is_refused_in_the_seeds_words() {
+    let world = World::new(vec![answering("scan", "x")]);
+    let finished = world.run("nope", r#"{"password":"hunter2"}"#).await;
+    let refusal = error(&finished);
+    assert_eq!(refusal.message, "Tool nope is not available");
+    assert_eq!((refusal.code, refusal.kind()), (Code::ToolNotAvailable, ErrorKind::ExecutionError));
+    assert_eq!((refusal.dispatched, refusal.retryable, &refusal.hint), (false, false, &None));
+    assert_eq!(finished.tool, None);
+
+    let record = world.recorder.only();
+    assert_eq!(record.opened.id, finished.id);
+    assert_eq!(&*record.opened.name, "nope");
+    assert_eq!((&record.opened.tool, &record.opened.arguments), (&None, &None));
+    assert_eq!(record.attempts, 0);
+    assert_eq!(record.outcome, finished.outcome);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_name_stands_in_the_refusal_as_it_was_given() {
+    let world = World::new(Vec::new());
+    for name in ["", "phone__gone", "a b", "größe"] {
+        assert_eq!(error(&world.run(name, "{}").await).message, format!("Tool {name} is not available"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_may_not_be_used_looks_like_what_is_not_there() {
+    struct NoScan;
+    impl Access for NoScan {
+        fn may_use(&self, _: &Caller, tool: &ToolId) -> bool {
+            tool.tool.as_str() != "scan"
+        }
+    }
+    let world = World::new(vec![answering("scan", "x"), answering("ring", "rang")]);
+    let engine = Engine::new(
+        world.registry.clone(),
+        world.recorder.clone(),
+        Arc::new(NoScan),
+        world.clock.clone(),
+        EngineSettings::default(),
+    );
+    for name in ["scan", "phone__scan"] {
+        let refused = engine.call(call(name, "{}")).await;
+        let unknown = engine.call(call("unknown", "{}")).await;
+        let expected = error(&unknown).message.replace("unknown", name);
+        assert_eq!(error(&refused).message, expected);
+        assert_eq!(
+            (error(&refused).code, &error(&refused).hint),
+            (error(&unknown).code, &error(&unknown).hint)
+        );
+        assert_eq!(refused.tool, None);
+        assert_eq!(world.recorder.of(refused.id)[0].opened.tool, None, "the record does not tell either");
+    }
+    assert_eq!(text(&engine.call(call("ring", "{}")).await), "rang");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_role_decides_whether_there_are_tools_at_all() {
+    let world = World::new(vec![answering("scan", "found")]);
+    for (role, may) in
+        [(Role::Owner, true), (Role::Client, true), (Role::Companion, true), (Role::Device, false)]
+    {
+        let call = Call::new("phone__scan", RawArguments::None, caller("somebody", role));
+        let finished = world.engine.call(call).await;
+        assert_eq!(finished.outcome.is_success(), may, "{role}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_bare_name_that_several_have_is_refused_with_the_full_ones() {
+    let world = World::new(vec![answering("battery", "phone's")]);
+    let tablet = world.registry.lease(slug("tablet"), Keep::Known);
+    tablet.replace(vec![answering("battery", "tablet's")]);
+    let expected =
+        "Several sources have a tool of this name; say which: phone__battery, tablet__battery".to_owned();
+    let finished = world.run("battery", "{}").await;
+    assert_code(&finished, Code::ToolNotAvailable);
+    assert_eq!(error(&finished).message, "Tool battery is not available");
+    assert_eq!(error(&finished).hint, Some(expected.clone()));
+    assert_eq!(text(&world.run("tablet__battery", "{}").await), "tablet's");
+
+    drop(tablet);
+    let finished = world.run("battery", "{}").await;
+    assert_eq!(error(&finished).hint, Some(expected), "one that is away still counts");
+    world.registry.forget(&slug("tablet"));
+    assert_eq!(text(&world.run("battery", "{}").await), "phone's");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_refusal_says_when_a_tools_source_is_away() {
+    let world = World::new(Vec::new());
+    let tablet = world.registry.lease(slug("tablet"), Keep::Known);
+    tablet.replace(vec![answering("battery", "x")]);
+    drop(tablet);
+    for name in ["battery", "tablet__battery"] {
+        let finished = world.run(name, "{}").await;
+        assert_eq!(error(&finished).message, format!("Tool {name} is not available"));
+        let hint = error(&finished).hint.as_deref();
+        assert_eq!(hint, Some("tablet has a tool of this name, but is not connected"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_bare_name_like_a_full_one_is_refused_with_the_full_one() {
+    let world = World::new(vec![answering("tv__volume", "x")]);
+    let finished = world.run("tv__volume", "{}").await;
+    assert_code(&finished, Code::ToolNotAvailable);
+    assert_eq!(error(&finished).hint.as_deref(), Some("Give the full name: phone__tv__volume"));
+    assert_eq!(text(&world.run("phone__tv__volume", "{}").await), "x");
+}
+
+#[tokio::test(start_paused = true)]
+async fn on_its_own_connection_a_bare_name_is_the_callers_own() {
+    let world = World::new(vec![answering("battery", "phone's")]);
+    let tablet = world.registry.lease(slug("tablet"), Keep::Known);
+    tablet.replace(vec![answering("battery", "tablet's")]);
+    let own = Some(OwnTools { source: slug("tablet"), lease: tablet.id() });
+    let caller = Caller { own, ..caller("somebody", Role::Companion) };
+    let finished = world.engine.call(Call::new("battery", RawArguments::None, caller)).await;
+    assert_eq!(text(&finished), "tablet's");
+    assert_eq!(finished.tool.unwrap().to_string(), "tablet/battery");
+}
