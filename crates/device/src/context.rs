@@ -246,3 +246,6 @@ impl Drop for WaitingGuard {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -249,7 +249,7 @@ impl Running {
         let Self { task, stop, .. } = self;
         let result = task.await;
         drop(stop);
-        result.unwrap_or_else(|error| Err(Stopped::Goodbye(error.to_string())))
+        result.unwrap_or_else(|error| Err(Stopped::Failed(error.to_string())))
     }
 
     /// Stops it: running calls are cancelled, results that are there already are sent, and the gateway is
@@ -260,7 +260,7 @@ impl Running {
     pub async fn stop(self) -> Result<(), Stopped> {
         let Self { task, stop, .. } = self;
         stop.disarm().cancel();
-        task.await.unwrap_or_else(|error| Err(Stopped::Goodbye(error.to_string())))
+        task.await.unwrap_or_else(|error| Err(Stopped::Failed(error.to_string())))
     }
 }
 

@@ -53,6 +53,9 @@ pub enum Stopped {
     /// The gateway does not speak this version of the protocol.
     #[error("gateway and device do not speak the same version of the protocol: {0}")]
     Version(String),
+    /// The SDK itself failed.
+    #[error("the device failed: {0}")]
+    Failed(String),
 }
 
 impl Stopped {
@@ -71,6 +74,7 @@ impl Stopped {
             }
             Self::TakenOver => "stop one of the two, or give each a device id of its own",
             Self::Goodbye(_) => "start the device again once the gateway wants it",
+            Self::Failed(_) => "start it again; this is a defect worth reporting",
             Self::Version(_) => "bring gateway and device to the same release",
         }
     }

@@ -29,8 +29,10 @@ pub enum BadTool {
 /// An unchanging list of tools.
 #[derive(Debug, Default)]
 pub(crate) struct ToolTable {
-    tools: HashMap<String, Arc<Tool>>,
+    by_name: HashMap<String, Arc<Tool>>,
     /// In the order in which they were given.
+    tools: Vec<Arc<Tool>>,
+    /// Their specs, in the same order.
     specs: Vec<RawJson>,
 }
 
@@ -42,8 +44,10 @@ impl ToolTable {
             tool.check()?;
             let spec = RawJson::from_value(tool.spec())
                 .map_err(|error| BadTool::Schema(name.clone(), error.to_string()))?;
+            let tool = Arc::new(tool);
             table.specs.push(spec);
-            if table.tools.insert(name.clone(), Arc::new(tool)).is_some() {
+            table.tools.push(Arc::clone(&tool));
+            if table.by_name.insert(name.clone(), tool).is_some() {
                 return Err(BadTool::Duplicate(name));
             }
         }
@@ -51,11 +55,11 @@ impl ToolTable {
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<Arc<Tool>> {
-        self.tools.get(name).cloned()
+        self.by_name.get(name).cloned()
     }
 
     pub(crate) fn tools(&self) -> impl Iterator<Item = Tool> {
-        self.tools.values().map(|tool| Tool::clone(tool))
+        self.tools.iter().map(|tool| Tool::clone(tool))
     }
 
     /// The frames that make this the whole list: one, unless it is larger than a frame may be. Version 1

@@ -295,6 +295,25 @@ async fn a_key_that_nobody_vouches_for_is_refused_and_said() {
 }
 
 #[tokio::test]
+async fn a_gateway_with_a_certificate_is_known_by_its_name() {
+    let (gateway, certificate) = Gateway::with_certificate("127.0.0.1").await;
+    let trust = Trust::Authorities(certificate.clone().into_bytes());
+    let running = gateway.device().trust(trust).tool(tool("a")).build().unwrap().start();
+    let mut peer = gateway.peer().await;
+    peer.call("1", "a", json!({})).await;
+    assert_eq!(peer.expect("tool_result").await["id"], "1");
+    drop(running);
+    let (other, certificate) = Gateway::with_certificate("somewhere.else").await;
+    let trust = Trust::Authorities(certificate.into_bytes());
+    let running = other.device().trust(trust).backoff(Backoff::default()).build().unwrap().start();
+    let mut states = running.handle().status();
+    assert!(other.socket().await.is_err());
+    let again = status(&mut states, |now| matches!(now, Status::Reconnecting { .. })).await;
+    let Status::Reconnecting { why, .. } = again else { panic!("it tries again") };
+    assert!(why.contains("not valid for name"), "{why}");
+}
+
+#[tokio::test]
 async fn what_cannot_be_safe_is_not_built() {
     let built = |url: &str| Device::builder(url).token("t").build().map(drop);
     assert!(matches!(built("http://192.0.2.1:7717"), Err(BuildError::Insecure(_))));

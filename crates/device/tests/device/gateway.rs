@@ -42,7 +42,12 @@ impl Gateway {
 
     /// With a key of its own, as a gateway makes it.
     pub(crate) async fn with_key() -> Self {
-        let made = rcgen::generate_simple_self_signed(vec!["somewhere.else".to_owned()]).unwrap();
+        Self::with_certificate("somewhere.else").await.0
+    }
+
+    /// With a certificate for this name, which is given too (PEM) and can stand for its own authority.
+    pub(crate) async fn with_certificate(name: &str) -> (Self, String) {
+        let made = rcgen::generate_simple_self_signed(vec![name.to_owned()]).unwrap();
         let certificate = made.cert.der().clone();
         let pin = trust::pin_of(&certificate).unwrap();
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
@@ -53,7 +58,8 @@ impl Gateway {
                 .with_no_client_auth()
                 .with_single_cert(vec![certificate], key)
                 .unwrap();
-        Self { tls: Some((TlsAcceptor::from(Arc::new(config)), pin)), ..Self::plain().await }
+        let gateway = Self { tls: Some((TlsAcceptor::from(Arc::new(config)), pin)), ..Self::plain().await };
+        (gateway, made.cert.pem())
     }
 
     pub(crate) fn pin(&self) -> KeyPin {

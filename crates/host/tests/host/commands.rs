@@ -226,3 +226,19 @@ async fn it_runs_where_the_file_says() {
     let sub = command(&folder, "program = \"pwd\"\nargs = [\"-P\"]\nworking_dir = \"sub\"\n");
     assert_eq!(run(&sub, json!({})).await.unwrap()["stdout"], format!("{}/sub\n", real.display()));
 }
+
+/// The examples of the documentation, each with a program of that name to be found.
+#[test]
+fn the_examples_of_the_documentation_can_be_read() {
+    let source = include_str!("../../src/commands.rs").lines().filter_map(|line| line.strip_prefix("//!"));
+    let source: Vec<_> = source.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect();
+    for text in [include_str!("../../../../docs/devices.md").to_owned(), source.join("\n")] {
+        let example = text.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("/bin/true", folder.path().join("journalctl")).unwrap();
+        let environment = [("PATH".into(), folder.path().into())].into();
+        let surroundings = Surroundings { environment, folder: folder.path().to_owned() };
+        let tools = commands::load(example, &surroundings).unwrap();
+        assert_eq!(tools[0].name(), "journal");
+    }
+}
