@@ -45,9 +45,11 @@ fn the_table_of_settings_is_current() {
         fs::write(document(), current).unwrap();
         return;
     }
-    assert_eq!(
-        text, current,
-        "docs/settings.md is out of date; write its table anew with: \
-         UPDATE_SETTINGS=1 cargo test -p toolway-tests --test settings_document"
+    let missing: Vec<_> = current.lines().filter(|line| !text.lines().any(|it| it == *line)).collect();
+    let outdated: Vec<_> = text.lines().filter(|line| !current.lines().any(|it| it == *line)).collect();
+    assert!(
+        text == current,
+        "docs/settings.md is out of date; it lacks {missing:#?} and should not have {outdated:#?}. \
+         Write its table anew with: UPDATE_SETTINGS=1 cargo test -p toolway-tests --test settings_document"
     );
 }

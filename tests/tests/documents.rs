@@ -1,0 +1,153 @@
+//! What the documents show is true: their examples are read by the code that they are about, and their
+//! tables hold what the code holds.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "helpers of tests fail by panicking"
+)]
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use toolway_gateway::settings::Settings;
+use toolway_types::Code;
+use toolway_wire::{ClientMessage, GatewayMessage, error_code};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+fn document(name: &str) -> String {
+    fs::read_to_string(root().join("docs").join(name)).unwrap()
+}
+
+/// The fenced examples of a document in this language.
+fn examples(document: &str, language: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut current: Option<(bool, Vec<&str>)> = None;
+    for line in document.lines() {
+        match (&mut current, line.strip_prefix("```")) {
+            (None, Some(named)) => current = Some((named.trim() == language, Vec::new())),
+            (Some((wanted, lines)), Some(_)) => {
+                found.extend(wanted.then(|| lines.join("\n")));
+                current = None;
+            }
+            (Some((_, lines)), None) => lines.push(line),
+            (None, None) => {}
+        }
+    }
+    found
+}
+
+/// The rows of the table whose head starts so.
+fn table(document: &str, head: &str) -> Vec<Vec<String>> {
+    let rows = document.lines().skip_while(|line| !line.starts_with(head)).skip(2);
+    let rows = rows.take_while(|line| line.starts_with('|'));
+    rows.map(|row| row.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect()).collect()
+}
+
+/// What stands between backquotes in a cell.
+fn quoted(cell: &str) -> Vec<String> {
+    cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+#[track_caller]
+fn is_a_message(text: &str) {
+    let text = text.replace("{…}", "{}").replace("[…]", "[]");
+    let read = ClientMessage::decode(&text).map(|_| ()).or_else(|client| {
+        GatewayMessage::decode(&text).map(|_| ()).map_err(|gateway| format!("{client}; {gateway}"))
+    });
+    assert!(read.is_ok(), "{text}: {read:?}");
+}
+
+#[test]
+fn messages_in_the_protocol_document_are_messages() {
+    let document = document("protocol.md");
+    let messages: Vec<_> =
+        examples(&document, "json").into_iter().filter(|text| text.contains(r#""type":"#)).collect();
+    assert!(messages.len() >= 12, "{}", messages.len());
+    messages.iter().for_each(|text| is_a_message(text));
+    let sessions = examples(&document, "text").join("\n");
+    let sent: Vec<_> = sessions.lines().filter_map(|line| line.strip_prefix("> ")).collect();
+    let received: Vec<_> = sessions.lines().filter_map(|line| line.strip_prefix("< ")).collect();
+    assert!(sent.len() >= 5 && received.len() >= 6);
+    for text in sent {
+        assert!(ClientMessage::decode(text).is_ok(), "{text}");
+    }
+    for text in received {
+        assert!(GatewayMessage::decode(&text.replace("{…}", "{}")).is_ok(), "{text}");
+    }
+}
+
+#[test]
+fn the_protocol_document_lists_every_message() {
+    let document = document("protocol.md");
+    for (head, types) in [
+        ("| `type` | since | fields | answered by |", ClientMessage::TYPES),
+        ("| `type` | since | fields |\n", GatewayMessage::TYPES),
+    ] {
+        let start = document.find(head).unwrap_or_else(|| panic!("no table {head:?}"));
+        let rows = table(&document[start..], head.trim_end());
+        let listed: BTreeSet<_> = rows.iter().flat_map(|row| quoted(&row[0])).collect();
+        assert_eq!(listed, types.iter().map(|it| (*it).to_owned()).collect(), "{head}");
+    }
+}
+
+#[test]
+fn the_protocol_document_lists_every_code() {
+    let document = document("protocol.md");
+    let listed: BTreeMap<_, _> = table(&document, "| `code` | `error_type` |")
+        .iter()
+        .map(|row| (quoted(&row[0]).remove(0), quoted(&row[1]).remove(0)))
+        .collect();
+    let known = Code::ALL.iter().map(|code| (code.as_str().to_owned(), code.kind().as_str().to_owned()));
+    assert_eq!(listed, known.collect());
+
+    let listed: BTreeSet<_> =
+        table(&document, "| `code` | since | when |").iter().flat_map(|row| quoted(&row[0])).collect();
+    assert_eq!(listed, error_code::ALL.iter().map(|it| (*it).to_owned()).collect());
+}
+
+#[test]
+fn settings_in_the_documents_are_settings() {
+    let mut seen = 0;
+    for name in ["settings.md", "running-off-loopback.md"] {
+        for text in examples(&document(name), "toml") {
+            let settings: Settings =
+                toml::from_str(&text).unwrap_or_else(|error| panic!("{name}: {text}: {error}"));
+            settings.validate().unwrap_or_else(|errors| panic!("{name}: {text}: {errors:?}"));
+            seen += 1;
+        }
+    }
+    assert!(seen >= 4, "{seen}");
+}
+
+#[cfg(unix)]
+#[test]
+fn command_tools_in_the_documents_can_be_loaded() {
+    use std::os::unix::fs::PermissionsExt;
+
+    // A folder with the programs that the examples name.
+    let folder = tempfile::tempdir().unwrap();
+    let examples = examples(&document("devices.md"), "toml");
+    for text in &examples {
+        for program in text.lines().filter_map(|line| line.strip_prefix("program = ")) {
+            let path = folder.path().join(program.trim_matches('"'));
+            fs::write(&path, "").unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+        }
+    }
+    let surroundings = toolway_host::commands::Surroundings {
+        environment: HashMap::from([("PATH".into(), folder.path().into())]),
+        folder: folder.path().to_owned(),
+    };
+    assert!(!examples.is_empty());
+    for text in examples {
+        let tools = toolway_host::commands::load(&text, &surroundings);
+        assert!(tools.as_ref().is_ok_and(|tools| !tools.is_empty()), "{text}: {:?}", tools.err());
+    }
+}
