@@ -92,7 +92,7 @@ if [ "$mode" = all ]; then
 else
     cargo_tests "tests in Rust" --workspace --exclude toolway-tests
     cargo_tests "repository checks" --package toolway-tests \
-        --test code_map --test repository --test fuzz_corpus
+        --test code_map --test documents --test fuzz_corpus --test repository --test settings_document
 fi
 cargo_tests "published schemas" --package toolway-wire --features schema --test schemas
 [ "$mode" = fast ] || python_tests "tests in Python"
