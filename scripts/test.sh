@@ -94,6 +94,8 @@ else
     cargo_tests "repository checks" --package toolway-tests \
         --test code_map --test documents --test fuzz_corpus --test repository --test settings_document
 fi
+[ "$mode" = fast ] || check "links in Rust's documentation" \
+    env RUSTDOCFLAGS="-D rustdoc::broken_intra_doc_links" cargo doc $locked --workspace --no-deps
 cargo_tests "published schemas" --package toolway-wire --features schema --test schemas
 [ "$mode" = fast ] || python_tests "tests in Python"
 
