@@ -1,1 +1,82 @@
-fn main() {}
+//! The `toolway` command. It alone reads the environment, the home folder and the terminal; everything it does
+//! is in the libraries, to which it hands what they need.
+
+mod archive;
+mod certificate;
+mod cli;
+mod client;
+mod commands;
+mod context;
+mod environment;
+mod folder;
+mod host;
+mod print;
+mod report;
+mod settings;
+mod signals;
+mod when;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use crate::cli::Cli;
+use crate::context::Context;
+use crate::environment::Environment;
+use crate::report::Failure;
+
+fn main() -> ExitCode {
+    let environment = Environment::read();
+    let stderr = environment.stderr;
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return bad_usage(&error, stderr),
+    };
+    let as_json = cli.json;
+    let done = Context::new(environment, cli.json, cli.data_dir, cli.config)
+        .and_then(|context| cli::run(cli.command, &context));
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            failure.tell(stderr, as_json);
+            failure.exit_code()
+        }
+    }
+}
+
+/// Help and version are no errors; all else is told like any other failure.
+fn bad_usage(error: &clap::Error, stderr: environment::Stream) -> ExitCode {
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        // Where nobody reads the help nobody is there to be told.
+        let _ = error.print();
+        return ExitCode::SUCCESS;
+    }
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        let _ = error.print();
+        return ExitCode::from(2);
+    }
+    let as_json = std::env::args_os().any(|argument| argument == "--json");
+    let failure = usage_failure(error);
+    failure.tell(stderr, as_json);
+    failure.exit_code()
+}
+
+/// The parser's message as what is wrong, its tips and the usage as hints.
+fn usage_failure(error: &clap::Error) -> Failure {
+    let text = error.render().to_string();
+    let mut message = Vec::new();
+    let mut hints = Vec::new();
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        if let Some(tip) = line.strip_prefix("tip: ") {
+            hints.push(tip.to_owned());
+        } else if let Some(usage) = line.strip_prefix("Usage: ") {
+            hints.push(format!("usage: {usage}"));
+        } else if line.starts_with("For more information") {
+            hints.push("--help says more".to_owned());
+        } else {
+            message.push(line.strip_prefix("error: ").unwrap_or(line));
+        }
+    }
+    hints.into_iter().fold(Failure::usage(message.join("\n")), Failure::hint)
+}

@@ -1,0 +1,113 @@
+//! When a certificate is valid. Only the few fields before the dates are walked over (RFC 5280, 4.1).
+
+use std::path::Path;
+
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+
+/// From when to when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Validity {
+    /// Not before.
+    pub(crate) from: Timestamp,
+    /// Not after.
+    pub(crate) to: Timestamp,
+}
+
+const SEQUENCE: u8 = 0x30;
+const VERSION: u8 = 0xa0;
+const UTC_TIME: u8 = 0x17;
+const GENERALIZED_TIME: u8 = 0x18;
+
+/// Of the first certificate in a PEM file; a reason in words where it can't be told.
+pub(crate) fn validity_of_file(path: &Path) -> Result<Validity, String> {
+    let certificate = CertificateDer::from_pem_file(path).map_err(|error| error.to_string())?;
+    validity(&certificate).ok_or_else(|| "it has no dates that can be read".to_owned())
+}
+
+fn validity(certificate: &[u8]) -> Option<Validity> {
+    let (_, whole, _) = field(certificate)?;
+    let (_, mut fields, _) = field(whole)?;
+    if let Some((VERSION, _, rest)) = field(fields) {
+        fields = rest;
+    }
+    // Serial number, algorithm, issuer.
+    for _ in 0..3 {
+        (_, _, fields) = field(fields)?;
+    }
+    let (SEQUENCE, dates, _) = field(fields)? else { return None };
+    let (kind, from, rest) = field(dates)?;
+    let from = moment(kind, from)?;
+    let (kind, to, _) = field(rest)?;
+    Some(Validity { from, to: moment(kind, to)? })
+}
+
+/// The first field in DER: its tag, its content, and what follows it.
+fn field(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
+    let (tag, rest) = bytes.split_first()?;
+    let (first, rest) = rest.split_first()?;
+    let (length, rest) = match first {
+        0..=0x7f => (usize::from(*first), rest),
+        // The number of digits of the length follows; 0x80 would be a length that DER does not have.
+        0x81..=0x84 => {
+            let (digits, rest) = rest.split_at_checked(usize::from(first & 0x7f))?;
+            (digits.iter().fold(0, |sum, digit| (sum << 8) | usize::from(*digit)), rest)
+        }
+        _ => return None,
+    };
+    let (content, rest) = rest.split_at_checked(length)?;
+    Some((*tag, content, rest))
+}
+
+fn moment(kind: u8, text: &[u8]) -> Option<Timestamp> {
+    let text = std::str::from_utf8(text).ok()?;
+    let text = match kind {
+        // Two digits of the year: 1950 to 2049.
+        UTC_TIME => {
+            let year: u8 = text.get(..2)?.parse().ok()?;
+            format!("{}{text}", if year < 50 { "20" } else { "19" })
+        }
+        GENERALIZED_TIME => text.to_owned(),
+        _ => return None,
+    };
+    let local = DateTime::strptime("%Y%m%d%H%M%SZ", &text).ok()?;
+    TimeZone::UTC.to_timestamp(local).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_read_in_both_forms() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("cert.pem");
+        for (from, to) in
+            [((2020, 1, 1), (2049, 12, 31)), ((1999, 6, 5), (2000, 2, 29)), ((2030, 1, 1), (2075, 7, 8))]
+        {
+            let mut params = rcgen::CertificateParams::new(vec!["x.example".to_owned()]).unwrap();
+            params.not_before = rcgen::date_time_ymd(from.0, from.1, from.2);
+            params.not_after = rcgen::date_time_ymd(to.0, to.1, to.2);
+            let key = rcgen::KeyPair::generate().unwrap();
+            std::fs::write(&path, params.self_signed(&key).unwrap().pem()).unwrap();
+            let found = validity_of_file(&path).unwrap();
+            let day = |(year, month, day): (i32, u8, u8)| format!("{year:04}-{month:02}-{day:02}T00:00:00Z");
+            assert_eq!((found.from.to_string(), found.to.to_string()), (day(from), day(to)));
+        }
+    }
+
+    #[test]
+    fn garbage_is_refused() {
+        for length in 0..64 {
+            assert_eq!(validity(&vec![0x30; length]), None);
+            assert_eq!(validity(&vec![0xff; length]), None);
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("cert.pem");
+        std::fs::write(&path, "no certificate").unwrap();
+        assert!(validity_of_file(&path).is_err());
+    }
+}

@@ -1,0 +1,103 @@
+//! The commands and the flags that all of them have.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+use crate::commands::{
+    backup, calls, completions, config, device, devices, doctor, man, pair, restore, serve, tokens, tools,
+    version,
+};
+use crate::context::Context;
+use crate::report::{Done, Failure};
+
+const AFTER: &str = "Data lies in the platform's data folder; --data-dir moves it. Settings: defaults, then \
+toolway.toml in the data folder, then TOOLWAY_* variables (limits.frame_bytes is TOOLWAY_LIMITS__FRAME_BYTES), then \
+flags.\n\nExit codes: 0 done, 1 failed, 2 bad usage.";
+
+/// Lets any AI use the tools of your phones, computers, apps and servers, through one gateway
+#[derive(Debug, Parser)]
+#[command(name = "toolway", version, after_help = AFTER, infer_subcommands = false, disable_help_subcommand = true)]
+pub(crate) struct Cli {
+    /// Folder where the gateway and this program keep their data
+    #[arg(long, global = true, value_name = "DIR", env = "TOOLWAY_DATA_DIR", hide_env_values = true)]
+    pub(crate) data_dir: Option<PathBuf>,
+    /// Settings file, instead of toolway.toml in the data folder
+    #[arg(long, global = true, value_name = "FILE", env = "TOOLWAY_CONFIG", hide_env_values = true)]
+    pub(crate) config: Option<PathBuf>,
+    /// Print JSON on standard output, and errors as JSON on standard error
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the gateway; this computer joins it as a device
+    Serve(serve::ServeArgs),
+    /// Print a code, a link and a QR code that let one device, app or client in: once, within ten minutes
+    Pair(pair::PairArgs),
+    /// Offer this computer's tools to a gateway
+    Device(device::DeviceArgs),
+    /// What can be called: list, show, call
+    #[command(subcommand)]
+    Tools(tools::ToolsCommand),
+    /// Who offers tools: list, rename, revoke
+    #[command(subcommand)]
+    Devices(devices::DevicesCommand),
+    /// The record of tool calls: list, show, tail, purge
+    #[command(subcommand)]
+    Calls(calls::CallsCommand),
+    /// Tokens for clients and scripts: create, list, revoke, rotate-owner
+    #[command(subcommand)]
+    Tokens(tokens::TokensCommand),
+    /// Settings: show, check
+    #[command(subcommand)]
+    Config(config::ConfigCommand),
+    /// Write database, settings, keys and tokens into one file, while the gateway runs or not
+    Backup(backup::BackupArgs),
+    /// Put a backup's contents back, while the gateway runs or not
+    Restore(restore::RestoreArgs),
+    /// Check settings, data folder, database, address, token, certificate and clock; say how to mend each
+    Doctor(doctor::DoctorArgs),
+    /// Print the version of this program and of the protocol
+    Version,
+    /// Print a script that completes commands and flags in a shell
+    Completions(completions::CompletionsArgs),
+    /// Write manual pages into a folder
+    Man(man::ManArgs),
+}
+
+/// Runs the command.
+pub(crate) fn run(command: Command, context: &Context) -> Done {
+    match command {
+        Command::Serve(args) => serve::run(&args, context),
+        Command::Config(command) => config::run(command, context),
+        Command::Version => version::run(context),
+        Command::Completions(args) => completions::run(&args, context),
+        Command::Man(args) => man::run(&args, context),
+        Command::Pair(args) => wait(pair::run(args, context)),
+        Command::Device(args) => wait(device::run(args, context)),
+        Command::Tools(command) => wait(tools::run(command, context)),
+        Command::Devices(command) => wait(devices::run(command, context)),
+        Command::Calls(command) => wait(calls::run(command, context)),
+        Command::Tokens(command) => wait(tokens::run(command, context)),
+        Command::Backup(args) => wait(backup::run(args, context)),
+        Command::Restore(args) => wait(restore::run(args, context)),
+        Command::Doctor(args) => wait(doctor::run(args, context)),
+    }
+}
+
+/// Runs a command that waits for others; one thread is enough for that.
+fn wait(command: impl Future<Output = Done>) -> Done {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(format!("cannot start: {}", crate::report::plain(&error))))?
+        .block_on(command)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,59 @@
+use clap::CommandFactory;
+
+use super::*;
+
+fn command() -> clap::Command {
+    let mut command = Cli::command().term_width(100);
+    command.build();
+    command
+}
+
+fn each(command: &clap::Command, path: &str, visit: &mut impl FnMut(&str, &clap::Command)) {
+    visit(path, command);
+    for inner in command.get_subcommands() {
+        each(inner, &format!("{path} {}", inner.get_name()), visit);
+    }
+}
+
+#[test]
+fn the_definition_is_sound() {
+    Cli::command().debug_assert();
+}
+
+#[test]
+fn help_is_as_it_was_agreed() {
+    let mut all = String::new();
+    each(&command(), "toolway", &mut |path, command| {
+        let help = command.clone().term_width(100).render_long_help();
+        all.push_str(&format!("## {path}\n\n{}\n\n", help.to_string().trim_end()));
+    });
+    insta::assert_snapshot!("help", all);
+}
+
+#[test]
+fn everything_is_described() {
+    each(&command(), "toolway", &mut |path, command| {
+        assert!(command.get_about().is_some(), "{path} says what it does");
+        for argument in command.get_arguments() {
+            assert!(argument.get_help().is_some(), "{path} {} says what it is", argument.get_id());
+        }
+    });
+}
+
+#[test]
+fn every_command_prints_json() {
+    each(&command(), "toolway", &mut |path, command| {
+        let has = command.get_arguments().any(|argument| argument.get_long() == Some("json"));
+        assert!(has, "{path} has --json");
+    });
+}
+
+#[test]
+fn no_flag_takes_a_secret() {
+    // What stands in a command can be seen by others on the same computer.
+    each(&command(), "toolway", &mut |path, command| {
+        for argument in command.get_arguments() {
+            assert_ne!(argument.get_long(), Some("token"), "{path}");
+        }
+    });
+}

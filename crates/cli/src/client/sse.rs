@@ -1,0 +1,131 @@
+//! Server-sent events, read as they arrive.
+
+use std::collections::VecDeque;
+
+use crate::report::{Done, Failure};
+
+/// No single event is larger than this.
+const MAX_EVENT: usize = 256 << 20;
+
+/// One event.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Event {
+    /// Its type; `message` where none is said.
+    pub(crate) kind: String,
+    /// Its data.
+    pub(crate) data: String,
+}
+
+/// The events of one answer.
+#[derive(Debug)]
+pub(crate) struct Events {
+    response: reqwest::Response,
+    parser: Parser,
+}
+
+impl Events {
+    /// Of an answer whose body has not been read.
+    pub(super) fn of(response: reqwest::Response) -> Self {
+        Self { response, parser: Parser::default() }
+    }
+
+    /// The next one; none where the gateway ends them.
+    pub(crate) async fn next(&mut self) -> Done<Option<Event>> {
+        loop {
+            if let Some(event) = self.parser.ready.pop_front() {
+                return Ok(Some(event));
+            }
+            let url = self.response.url().to_string();
+            let chunk = self.response.chunk().await;
+            match chunk.map_err(|error| super::errors::of_transport(&url, &error))? {
+                Some(bytes) => self.parser.feed(&bytes)?,
+                None => return Ok(None),
+            }
+        }
+    }
+}
+
+/// Turns bytes into events.
+#[derive(Debug, Default)]
+struct Parser {
+    buffer: Vec<u8>,
+    kind: String,
+    data: Option<String>,
+    ready: VecDeque<Event>,
+}
+
+impl Parser {
+    fn feed(&mut self, bytes: &[u8]) -> Done {
+        self.buffer.extend_from_slice(bytes);
+        let mut start = 0;
+        while let Some(length) =
+            self.buffer.get(start..).and_then(|rest| rest.iter().position(|byte| *byte == b'\n'))
+        {
+            let line = self.buffer.get(start..start + length).unwrap_or_default();
+            let line = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line)).into_owned();
+            start += length + 1;
+            self.line(&line);
+        }
+        self.buffer.drain(..start);
+        if self.buffer.len() + self.data.as_ref().map_or(0, String::len) > MAX_EVENT {
+            return Err(Failure::new("the gateway sent an event too large to be one"));
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, line: &str) {
+        if line.is_empty() {
+            let kind = std::mem::take(&mut self.kind);
+            if let Some(data) = self.data.take() {
+                let kind = if kind.is_empty() { "message".to_owned() } else { kind };
+                self.ready.push_back(Event { kind, data });
+            }
+            return;
+        }
+        let (field, value) = line.split_once(':').unwrap_or((line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match field {
+            "event" => value.clone_into(&mut self.kind),
+            "data" => match &mut self.data {
+                Some(data) => data.extend(["\n", value]),
+                None => self.data = Some(value.to_owned()),
+            },
+            // Comments keep the connection alive; ids and retries are not used.
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn events(chunks: &[&str]) -> Vec<(String, String)> {
+        let mut parser = Parser::default();
+        for chunk in chunks {
+            parser.feed(chunk.as_bytes()).unwrap();
+        }
+        parser.ready.into_iter().map(|event| (event.kind, event.data)).collect()
+    }
+
+    #[test]
+    fn events_are_read_however_they_are_cut() {
+        let text = ": alive\r\n\r\nevent: progress\ndata: {\"progress\":0.5}\n\nevent:outcome\ndata: {\ndata: }\n\ndata\n\n";
+        let expected = vec![
+            ("progress".to_owned(), "{\"progress\":0.5}".to_owned()),
+            ("outcome".to_owned(), "{\n}".to_owned()),
+            ("message".to_owned(), String::new()),
+        ];
+        assert_eq!(events(&[text]), expected);
+        for cut in 0..text.len() {
+            let (before, after) = text.split_at(cut);
+            assert_eq!(events(&[before, after]), expected, "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn an_event_that_is_not_finished_is_none() {
+        assert_eq!(events(&["event: outcome\ndata: {}\n"]), []);
+        assert_eq!(events(&["event: nothing\n\n"]), []);
+    }
+}

@@ -1,0 +1,16 @@
+//! One file a command: its flags and what it does. Dispatch is in [`crate::cli`].
+
+pub(crate) mod backup;
+pub(crate) mod calls;
+pub(crate) mod completions;
+pub(crate) mod config;
+pub(crate) mod device;
+pub(crate) mod devices;
+pub(crate) mod doctor;
+pub(crate) mod man;
+pub(crate) mod pair;
+pub(crate) mod restore;
+pub(crate) mod serve;
+pub(crate) mod tokens;
+pub(crate) mod tools;
+pub(crate) mod version;

@@ -1,0 +1,107 @@
+//! `toolway backup`: everything that a data folder is worth, in one file, while the gateway runs or not.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+use serde_json::json;
+use toolway_store::{Store, StoreOptions};
+
+use crate::archive;
+use crate::context::Context;
+use crate::folder::DataFolder;
+use crate::print::time;
+use crate::report::{Done, Failure};
+
+/// Flags of `backup`.
+#[derive(Debug, Args)]
+pub(crate) struct BackupArgs {
+    /// File to write; it must not exist yet
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+/// Writes the backup.
+pub(crate) async fn run(args: BackupArgs, context: &Context) -> Done {
+    let folder = &context.folder;
+    if !folder.database().is_file() {
+        return Err(Failure::new(format!("there is nothing to back up in {}", folder.path().display()))
+            .code("nothing_there")
+            .hint("name the data folder with --data-dir"));
+    }
+    let snapshot = Snapshot::make(context).await?;
+    let mut files = vec![(archive::DATABASE.to_owned(), snapshot.path.clone())];
+    files.extend(small_files(folder)?);
+    let manifest = archive::write(&args.file, &files, context.now_ms())?;
+    let size: u64 = manifest.files.iter().map(|file| file.size).sum();
+    if context.printer.json {
+        return context
+            .printer
+            .json_value(&json!({"file": args.file, "bytes": size, "files": manifest.files}));
+    }
+    context.printer.line(&format!(
+        "{} files ({}) are in {}",
+        manifest.files.len(),
+        time::bytes(size),
+        args.file.display()
+    ))?;
+    context.printer.note("whoever can read it can act as this gateway's owner: keep it as you keep a key");
+    Ok(())
+}
+
+/// The files beside the database that are there: name in a backup, path.
+fn small_files(folder: &DataFolder) -> Done<Vec<(String, PathBuf)>> {
+    let mut names = vec![archive::SETTINGS.to_owned(), archive::OWNER_TOKEN.to_owned()];
+    names.extend(archive::TLS.iter().map(|name| (*name).to_owned()));
+    let devices = folder.devices();
+    if devices.is_dir() {
+        let entries = std::fs::read_dir(&devices).map_err(|error| Failure::io("read", &devices, &error))?;
+        for entry in entries {
+            let entry = entry.map_err(|error| Failure::io("read", &devices, &error))?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.ends_with(".json") && !name.starts_with('.') {
+                names.push(format!("{}{name}", archive::DEVICES));
+            }
+        }
+    }
+    names.sort();
+    let there = names.into_iter().map(|name| (folder.path().join(&name), name));
+    Ok(there.filter(|(path, _)| path.is_file()).map(|(path, name)| (name, path)).collect())
+}
+
+/// A copy of the database as of one moment, removed when it is dropped.
+#[derive(Debug)]
+struct Snapshot {
+    path: PathBuf,
+}
+
+impl Snapshot {
+    async fn make(context: &Context) -> Done<Self> {
+        let folder = &context.folder;
+        let snapshot = Self { path: folder.path().join(format!(".backup-{}.db", std::process::id())) };
+        let _ = std::fs::remove_file(&snapshot.path);
+        let store = beside(folder, context).await?;
+        let copied = store.backup(&snapshot.path).await;
+        store.close().await;
+        copied.map_err(|error| of_store(&error))?;
+        Ok(snapshot)
+    }
+}
+
+impl Drop for Snapshot {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// The database, opened beside a gateway that may be running on it.
+pub(crate) async fn beside(folder: &DataFolder, context: &Context) -> Done<Store> {
+    Store::open(folder.path(), Arc::clone(&context.clock), StoreOptions::default())
+        .await
+        .map_err(|error| of_store(&error))
+}
+
+/// What the store says.
+pub(crate) fn of_store(error: &toolway_store::StoreError) -> Failure {
+    Failure::new(error.to_string()).code("database").hint("`toolway doctor` looks at the database")
+}

@@ -1,0 +1,27 @@
+//! `toolway completions`: completion of commands and flags for a shell.
+
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+
+use crate::context::Context;
+use crate::report::{Done, Failure};
+
+/// Flags of `completions`.
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// For which shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+/// Prints the script.
+pub(crate) fn run(args: &CompletionsArgs, context: &Context) -> Done {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut crate::cli::Cli::command(), "toolway", &mut script);
+    let script = String::from_utf8(script).map_err(|error| Failure::new(error.to_string()))?;
+    if context.printer.json {
+        let answer = serde_json::json!({"shell": args.shell.to_string(), "script": script});
+        return context.printer.json_value(&answer);
+    }
+    context.printer.text(&script)
+}

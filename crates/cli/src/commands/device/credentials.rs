@@ -1,0 +1,185 @@
+//! What a device keeps of a pairing: one file (0600) for each gateway in `devices/` of the data folder.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize};
+use toolway_device::{GatewayUrl, KeyPin};
+
+use crate::folder::{DataFolder, create_private_dir, private};
+use crate::report::{Done, Failure};
+
+/// What it takes to connect.
+#[derive(Clone)]
+pub(super) struct Credentials {
+    /// The gateway's address.
+    pub(super) gateway: String,
+    /// The token.
+    pub(super) token: SecretString,
+    /// The gateway's key, where it uses one of its own.
+    pub(super) key: Option<KeyPin>,
+    /// An id that stays the same over restarts.
+    pub(super) device_id: String,
+    /// The name for people.
+    pub(super) name: String,
+    /// Further certificate authorities.
+    pub(super) ca: Option<PathBuf>,
+    /// Whether plain HTTP to another computer was allowed when it was paired.
+    pub(super) insecure: bool,
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Credentials")
+            .field("gateway", &self.gateway)
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The file.
+#[derive(Serialize, Deserialize)]
+struct File {
+    gateway: String,
+    token: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    key: Option<KeyPin>,
+    device_id: String,
+    name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ca: Option<PathBuf>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    insecure: bool,
+}
+
+impl Credentials {
+    /// Writes the file; gives its path. A name of its own makes it a device of its own.
+    pub(super) fn keep(&self, folder: &DataFolder, name: Option<&str>) -> Done<PathBuf> {
+        folder.create()?;
+        create_private_dir(&folder.devices())?;
+        let path = folder.devices().join(file_name(&self.gateway, name));
+        let file = File {
+            gateway: self.gateway.clone(),
+            token: self.token.expose_secret().to_owned(),
+            key: self.key,
+            device_id: self.device_id.clone(),
+            name: self.name.clone(),
+            ca: self.ca.clone(),
+            insecure: self.insecure,
+        };
+        let text = serde_json::to_string_pretty(&file).map_err(|error| Failure::new(error.to_string()))?;
+        private::replace(&path, format!("{text}\n").as_bytes())?;
+        Ok(path)
+    }
+}
+
+/// `gateway.example-7717.json`, with the device's own name where it has one.
+fn file_name(gateway: &str, name: Option<&str>) -> String {
+    let plain = |text: &str| -> String {
+        let kept = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c.to_ascii_lowercase() } else { '-' };
+        text.chars().map(kept).collect::<String>().trim_matches(['-', '.']).to_owned()
+    };
+    let at = match gateway.parse::<GatewayUrl>() {
+        Ok(url) => plain(&format!("{}-{}", url.host(), url.port())),
+        Err(_) => plain(gateway),
+    };
+    // An address without a letter in it can't be connected to, but it must not hide its file either.
+    let at = if at.is_empty() { "gateway".to_owned() } else { at };
+    match name.map(plain).filter(|name| !name.is_empty()) {
+        Some(name) => format!("{at}-{name}.json"),
+        None => format!("{at}.json"),
+    }
+}
+
+/// Everything that is kept.
+#[derive(Debug)]
+pub(super) struct Kept(Vec<(PathBuf, Credentials)>);
+
+impl Kept {
+    /// Reads the folder. A file that can't be understood is an error: it is somebody's way to a gateway.
+    pub(super) fn read(folder: &DataFolder) -> Done<Self> {
+        let path = folder.devices();
+        let mut found = Vec::new();
+        let entries = match std::fs::read_dir(&path) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self(found)),
+            Err(error) => return Err(Failure::io("read", &path, &error)),
+        };
+        for entry in entries {
+            let file = entry.map_err(|error| Failure::io("read", &path, &error))?.path();
+            if file.extension().is_some_and(|extension| extension == "json") {
+                let credentials = read(&file)?;
+                found.push((file, credentials));
+            }
+        }
+        found.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(Self(found))
+    }
+
+    /// What was kept for this gateway under this name.
+    pub(super) fn exactly(&self, gateway: &str, name: Option<&str>) -> Option<&Credentials> {
+        let wanted = file_name(gateway, name);
+        self.0
+            .iter()
+            .find(|(path, _)| path.file_name().is_some_and(|it| it == wanted.as_str()))
+            .map(|(_, it)| it)
+    }
+
+    /// The only one that fits.
+    pub(super) fn find(&self, gateway: Option<&str>, name: Option<&str>) -> Done<&Credentials> {
+        if let Some(exactly) = gateway.and_then(|gateway| self.exactly(gateway, name)) {
+            return Ok(exactly);
+        }
+        let wanted = gateway.map(|url| {
+            url.parse::<GatewayUrl>().map_err(|error| Failure::usage(format!("--gateway: {error}")))
+        });
+        let wanted = wanted.transpose()?;
+        let fits = |it: &Credentials| {
+            let url = || it.gateway.parse::<GatewayUrl>();
+            wanted.as_ref().is_none_or(|wanted| url().is_ok_and(|url| url == *wanted))
+        };
+        let mut fitting: Vec<&Credentials> = self.0.iter().map(|(_, it)| it).filter(|it| fits(it)).collect();
+        // A name tells several apart; where there is one only, it may be a new name for that.
+        if let (Some(name), true) = (name, fitting.len() > 1) {
+            fitting.retain(|it| it.name == name);
+        }
+        match fitting.as_slice() {
+            [one] => Ok(one),
+            [] => Err(not_paired(gateway)),
+            several => {
+                let names: Vec<String> =
+                    several.iter().map(|it| format!("{} as {}", it.gateway, it.name)).collect();
+                Err(Failure::usage("this computer is paired more than once; say which is meant").hint(
+                    format!(
+                        "--gateway URL, and --name NAME where that is not enough; kept are: {}",
+                        names.join(", ")
+                    ),
+                ))
+            }
+        }
+    }
+}
+
+fn not_paired(gateway: Option<&str>) -> Failure {
+    let with = gateway.map_or_else(|| "any gateway".to_owned(), str::to_owned);
+    let url = gateway.unwrap_or("https://GATEWAY:7717");
+    Failure::new(format!("this computer is not paired with {with}"))
+        .code("not_paired")
+        .hint("`toolway pair` on the gateway makes a code")
+        .hint(format!("then here: toolway device --gateway {url} --pair CODE"))
+}
+
+fn read(path: &Path) -> Done<Credentials> {
+    let text = private::read(path)?.unwrap_or_default();
+    // Not the parser's own words: they may quote what stands there, which is secret.
+    let file: File = serde_json::from_str(&text).map_err(|error| {
+        Failure::new(format!("{} can't be understood (line {})", path.display(), error.line()))
+            .hint("correct it, or remove it and pair again")
+    })?;
+    let File { gateway, token, key, device_id, name, ca, insecure } = file;
+    Ok(Credentials { gateway, token: token.into(), key, device_id, name, ca, insecure })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,91 @@
+//! The data folder: who may read it; certificates: whether their time is right.
+
+use std::path::{Path, PathBuf};
+
+use jiff::SignedDuration;
+
+use super::Findings;
+use crate::certificate::validity_of_file;
+use crate::context::Context;
+use crate::folder::{others_may, shell_word};
+use crate::settings::Loaded;
+
+/// A certificate that ends sooner than this should be renewed.
+const SOON: SignedDuration = SignedDuration::from_hours(14 * 24);
+
+/// Looks at the permissions of everything that is secret.
+pub(super) fn look(context: &Context, found: &mut Findings) {
+    let folder = &context.folder;
+    let mut paths = vec![folder.path().to_owned(), folder.tls(), folder.devices()];
+    paths.extend([folder.settings(), folder.owner_token(), folder.running()]);
+    for suffix in ["", "-wal", "-shm"] {
+        let mut name = folder.database().into_os_string();
+        name.push(suffix);
+        paths.push(PathBuf::from(name));
+    }
+    for inside in [folder.tls(), folder.devices()] {
+        let entries = std::fs::read_dir(inside).into_iter().flatten().flatten();
+        paths.extend(entries.map(|entry| entry.path()));
+    }
+    let open: Vec<&PathBuf> =
+        paths.iter().filter(|path| path.exists() && others_may(path).is_some()).collect();
+    for path in &open {
+        let mode = if path.is_dir() { "700" } else { "600" };
+        let command = format!("run: chmod {mode} {}", shell_word(&path.display().to_string()));
+        found.wrong("data folder", format!("others than its owner may use {}", path.display()), command);
+    }
+    if open.is_empty() {
+        found.fine("data folder", format!("{} is its owner's alone", folder.path().display()));
+    }
+}
+
+/// Looks at the certificate that is, or would be, served.
+pub(super) fn certificates(loaded: &Loaded, context: &Context, found: &mut Findings) {
+    let settings = &loaded.settings;
+    if !settings.tls.is_on(settings.listen) {
+        return;
+    }
+    let own = context.folder.tls().join("cert.pem");
+    match &settings.tls.cert {
+        Some(path) => certificate(
+            path,
+            "put a renewed certificate in its place; it is read without a restart",
+            context,
+            found,
+        ),
+        // Made at the first start.
+        None if own.exists() => {
+            certificate(
+                &own,
+                "remove it and restart: it is made anew for the same key, which is what devices know",
+                context,
+                found,
+            );
+        }
+        None => {}
+    }
+}
+
+fn certificate(path: &Path, mend: &str, context: &Context, found: &mut Findings) {
+    let now = context.clock.now();
+    let shown = path.display();
+    match validity_of_file(path) {
+        Err(why) => found.wrong(
+            "certificate",
+            format!("{shown} can't be read: {why}"),
+            "it should be a PEM file of certificates",
+        ),
+        Ok(it) if now < it.from => found.wrong(
+            "certificate",
+            format!("{shown} is valid only from {}", it.from),
+            "check this computer's clock, or wait",
+        ),
+        Ok(it) if now > it.to => {
+            found.wrong("certificate", format!("{shown} was valid until {}", it.to), mend)
+        }
+        Ok(it) if it.to.duration_since(now) < SOON => {
+            found.warning("certificate", format!("{shown} is valid only until {}", it.to), mend);
+        }
+        Ok(it) => found.fine("certificate", format!("{shown} is valid until {}", it.to)),
+    }
+}

@@ -1,0 +1,174 @@
+//! The gateway itself: whether it answers, takes our token, and what it says of itself.
+
+use serde::Deserialize;
+
+use super::Findings;
+use crate::client::{Client, ConnectArgs, find, read};
+use crate::context::Context;
+use crate::print::time;
+use crate::settings::Loaded;
+
+/// Clocks that differ by more than this make codes and tokens end at odd times.
+const SKEW_MS: i64 = 60_000;
+
+#[derive(Debug, Deserialize)]
+struct Status {
+    version: String,
+    uptime_s: u64,
+    tools: u64,
+    #[serde(default)]
+    warnings: Vec<Warning>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Warning {
+    about: String,
+    message: String,
+    #[serde(default)]
+    hint: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Devices {
+    devices: Vec<Device>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Device {
+    id: String,
+    status: String,
+    #[serde(default)]
+    warnings: Vec<String>,
+}
+
+/// Looks at the gateway of the data folder; where none runs, whether one could.
+pub(super) async fn look(
+    loaded: Option<&Loaded>,
+    connect: &ConnectArgs,
+    context: &Context,
+    found: &mut Findings,
+) {
+    match find::running_on(&context.folder) {
+        Err(failure) => found.failure("gateway", &failure),
+        Ok(Some(_)) => ask(connect, context, found).await,
+        Ok(None) => {
+            found.fine("gateway", "none runs on this data folder now");
+            if let Some(loaded) = loaded {
+                port(loaded, found);
+            }
+        }
+    }
+}
+
+/// Whether the address could be listened on.
+fn port(loaded: &Loaded, found: &mut Findings) {
+    match toolway_gateway::serve::bind(loaded.settings.listen) {
+        Ok(_) => found.fine("address", format!("{} is free", loaded.settings.listen)),
+        Err(error) => found.wrong("address", error.to_string(), error.hint()),
+    }
+}
+
+/// Asks the gateway.
+pub(super) async fn ask(connect: &ConnectArgs, context: &Context, found: &mut Findings) {
+    let client = match context.client(connect) {
+        Ok(client) => client,
+        Err(failure) => return found.failure("gateway", &failure),
+    };
+    let asked = context.now_ms();
+    let answer = match client.get_dated(&["api", "status"]).await {
+        Ok(answer) => answer,
+        Err(failure) => return found.failure("gateway", &failure),
+    };
+    let status: Status = match read(&answer.text) {
+        Ok(status) => status,
+        Err(failure) => return found.failure("gateway", &failure),
+    };
+    #[allow(clippy::cast_precision_loss, reason = "shown to a person")]
+    let uptime = time::duration(status.uptime_s as f64 * 1000.0);
+    found.fine(
+        "gateway",
+        format!(
+            "{} answers and takes the token; it has run for {uptime} and offers {} tools",
+            client.url(),
+            status.tools
+        ),
+    );
+    versions(&status, found);
+    clocks(asked, answer.date_ms, context.now_ms(), found);
+    for it in status.warnings {
+        // The settings' own were said already, with their lines, where it is the gateway of this folder.
+        if connect.gateway.is_some() || matches!(it.about.as_str(), "tls" | "store") {
+            found.wrong(&it.about, it.message, it.hint.unwrap_or_default());
+        }
+    }
+    devices(&client, found).await;
+}
+
+fn versions(status: &Status, found: &mut Findings) {
+    let ours = env!("CARGO_PKG_VERSION");
+    if status.version != ours {
+        let message = format!("the gateway has version {}, this program {ours}", status.version);
+        found.warning("version", message, "restart the gateway after an upgrade; bring both to one version");
+    }
+}
+
+/// The gateway's clock against ours, less what the question itself may have taken.
+fn clocks(asked_ms: i64, theirs_ms: Option<i64>, now_ms: i64, found: &mut Findings) {
+    let Some(theirs) = theirs_ms else { return };
+    // Their date has whole seconds.
+    let (earliest, latest) = (asked_ms - 1000, now_ms + 1000);
+    let off = if theirs < earliest { theirs - earliest } else { (theirs - latest).max(0) };
+    if off.abs() > SKEW_MS {
+        #[allow(clippy::cast_precision_loss, reason = "shown to a person")]
+        let amount = time::duration(off.abs() as f64);
+        let direction = if off < 0 { "behind" } else { "ahead of" };
+        found.wrong(
+            "clock",
+            format!("the gateway's clock is {amount} {direction} this computer's"),
+            "set both by a time server; codes, tokens and times in the log depend on it",
+        );
+    } else {
+        found.fine("clock", "the gateway's agrees with this computer's");
+    }
+}
+
+async fn devices(client: &Client, found: &mut Findings) {
+    let answer = client.get(&["api", "devices"], &[]).await;
+    let devices = match answer.and_then(|text| read::<Devices>(&text)) {
+        Ok(Devices { devices }) => devices,
+        Err(failure) => return found.failure("devices", &failure),
+    };
+    for device in &devices {
+        for warning in &device.warnings {
+            found.warning(
+                "devices",
+                format!("{}: {warning}", device.id),
+                "look at the program that is this device",
+            );
+        }
+    }
+    let online = devices.iter().filter(|device| device.status == "online").count();
+    found.fine("devices", format!("{online} of {} are connected", devices.len()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::doctor::State;
+
+    #[test]
+    fn clocks_that_differ_are_told() {
+        let state = |theirs: i64| {
+            let mut found = Findings::default();
+            clocks(1_000_000, Some(theirs), 1_002_000, &mut found);
+            (found.0[0].state, found.0[0].message.clone())
+        };
+        assert_eq!(state(1_001_000).0, State::Fine);
+        assert_eq!(state(1_050_000).0, State::Fine);
+        assert_eq!(
+            state(1_003_000 + 3_600_000),
+            (State::Wrong, "the gateway's clock is 60 min 0 s ahead of this computer's".to_owned())
+        );
+        assert_eq!(state(999_000 - 120_000).1, "the gateway's clock is 2 min 0 s behind this computer's");
+    }
+}

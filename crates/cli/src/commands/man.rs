@@ -1,0 +1,30 @@
+//! `toolway man`: manual pages of every command.
+
+use std::path::PathBuf;
+
+use clap::{Args, CommandFactory};
+
+use crate::context::Context;
+use crate::report::{Done, Failure};
+
+/// Flags of `man`.
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// Folder to write the pages into, as /usr/local/share/man/man1
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+}
+
+/// Writes the pages.
+pub(crate) fn run(args: &ManArgs, context: &Context) -> Done {
+    let folder = &args.folder;
+    std::fs::create_dir_all(folder).map_err(|error| Failure::io("create the folder", folder, &error))?;
+    let mut command = crate::cli::Cli::command().name("toolway");
+    command.build();
+    clap_mangen::generate_to(command, folder)
+        .map_err(|error| Failure::io("write manual pages into", folder, &error))?;
+    if context.printer.json {
+        return context.printer.json_value(&serde_json::json!({"folder": folder}));
+    }
+    context.printer.line(&format!("manual pages are in {}", folder.display()))
+}

@@ -1,0 +1,143 @@
+//! `toolway pair`: lets one device, app or client in.
+
+use clap::Args;
+use serde::{Deserialize, Serialize};
+
+use super::tokens::GivenRole;
+use crate::client::{ConnectArgs, read};
+use crate::context::Context;
+use crate::folder::shell_word;
+use crate::print::style::Style;
+use crate::print::table::Pairs;
+use crate::print::{escape, qr};
+use crate::report::Done;
+
+/// Flags of `pair`.
+#[derive(Debug, Args)]
+pub(crate) struct PairArgs {
+    /// What is let in
+    #[arg(long, value_enum, default_value_t = GivenRole::Device)]
+    role: GivenRole,
+    /// A name by which you know it again; else the device's own
+    #[arg(long, value_name = "TEXT")]
+    label: Option<String>,
+    /// The only agent it may use (companion or client)
+    #[arg(long, value_name = "AGENT")]
+    agent: Option<String>,
+    /// Leave the QR code out
+    #[arg(long)]
+    no_qr: bool,
+    #[command(flatten)]
+    connect: ConnectArgs,
+}
+
+#[derive(Debug, Serialize)]
+struct NewCode<'a> {
+    role: GivenRole,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    label: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent: Option<&'a str>,
+}
+
+/// A code as the gateway shows it.
+#[derive(Debug, Deserialize)]
+struct MadeCode {
+    code: String,
+    link: String,
+    url: String,
+    expires_ms: i64,
+    key: Option<String>,
+}
+
+/// Runs the command.
+pub(crate) async fn run(args: PairArgs, context: &Context) -> Done {
+    let body = NewCode { role: args.role, label: args.label.as_deref(), agent: args.agent.as_deref() };
+    let text = context.client(&args.connect)?.post(&["api", "pair"], &body).await?;
+    let printer = &context.printer;
+    if printer.json {
+        return printer.raw_json(&text);
+    }
+    let made: MadeCode = read(&text)?;
+    if !args.no_qr {
+        let stdout = printer.stdout();
+        match qr::lines(&made.link, stdout.width, stdout.colour) {
+            Some(lines) => {
+                for line in lines {
+                    printer.line(&line)?;
+                }
+            }
+            None => printer.note("(the terminal is too narrow for the QR code)"),
+        }
+        printer.line("")?;
+    }
+    let mut pairs = Pairs::default();
+    pairs.add("code", &made.code);
+    pairs.add("link", &made.link);
+    pairs.add("gateway", &made.url);
+    pairs.maybe("key", made.key.as_ref());
+    pairs.add("expires", context.moments().both(made.expires_ms));
+    printer.pairs(&pairs)?;
+    printer.line("")?;
+    printer.line(&instructions(args.role, &made, |text| printer.paint(Style::Name, text)))?;
+    if made.url.starts_with("http://") && !is_loopback(&made.url) {
+        printer.warning(
+            &format!("{} is not encrypted: whoever is on the way can read the token", made.url),
+            "set tls.mode to \"auto\", or public_url to the https:// address of a proxy that encrypts",
+        );
+    } else if is_loopback(&made.url) {
+        printer.note(
+            "only this computer can reach that address; `toolway serve --listen 0.0.0.0` lets others in, over TLS",
+        );
+    }
+    Ok(())
+}
+
+/// What to type, or to do, at the other end.
+fn instructions(role: GivenRole, made: &MadeCode, painted: impl Fn(&str) -> String) -> String {
+    let insecure =
+        if made.url.starts_with("http://") && !is_loopback(&made.url) { " --insecure" } else { "" };
+    match role {
+        GivenRole::Device => {
+            let command = format!(
+                "toolway device --gateway {} --pair {}{insecure}",
+                shell_word(&escape::line(&made.url)),
+                shell_word(&escape::line(&made.code))
+            );
+            format!("On the other machine:\n  {}", painted(&command))
+        }
+        GivenRole::Companion | GivenRole::Client => {
+            "In the app: scan the QR code, open the link, or type address and code.".to_owned()
+        }
+    }
+}
+
+fn is_loopback(url: &str) -> bool {
+    url.parse::<toolway_device::GatewayUrl>().is_ok_and(|url| url.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made(url: &str) -> MadeCode {
+        MadeCode {
+            code: "ABCD-EFGH".to_owned(),
+            link: String::new(),
+            url: url.to_owned(),
+            expires_ms: 0,
+            key: None,
+        }
+    }
+
+    #[test]
+    fn says_what_to_type_on_the_other_machine() {
+        let said = |url| instructions(GivenRole::Device, &made(url), str::to_owned);
+        assert_eq!(
+            said("https://10.0.0.5:7717"),
+            "On the other machine:\n  toolway device --gateway https://10.0.0.5:7717 --pair ABCD-EFGH"
+        );
+        assert!(said("http://10.0.0.5:7717").ends_with(" --insecure"));
+        assert!(!said("http://127.0.0.1:7717").contains("--insecure"));
+    }
+}

@@ -1,0 +1,197 @@
+//! `toolway restore`: puts a backup's contents into the data folder, while the gateway runs or not. The whole
+//! backup is checked before anything is touched.
+
+use std::io::{self, BufRead, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+use secrecy::SecretString;
+use serde_json::json;
+use toolway_store::{Store, StoreOptions};
+
+use super::backup::{beside, of_store};
+use crate::archive::{self, Manifest};
+use crate::client::{Client, Target, TokenPlace, find};
+use crate::context::Context;
+use crate::folder::lock::FolderLock;
+use crate::folder::running::RunningGateway;
+use crate::folder::{create_private_dir, private};
+use crate::report::{Done, Failure};
+use crate::settings::{self, Sources};
+
+/// Flags of `restore`.
+#[derive(Debug, Args)]
+pub(crate) struct RestoreArgs {
+    /// Backup to restore, as `toolway backup` wrote it
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Don't ask
+    #[arg(long)]
+    yes: bool,
+}
+
+/// Restores.
+pub(crate) async fn run(args: RestoreArgs, context: &Context) -> Done {
+    let folder = &context.folder;
+    folder.create()?;
+    let staging = Staging::make(folder.path())?;
+    let manifest = archive::unpack(&args.file, &staging.0)?;
+    check_files(&staging.0, &manifest, context)?;
+    confirm(&args, &manifest, context)?;
+
+    // Held by us, no gateway can start in the middle of it; held by a gateway, that is told afterwards.
+    let running = find::running_on(folder)?;
+    let lock = if running.is_none() { Some(FolderLock::take(folder)?) } else { None };
+    // What the running gateway knows until it is told to look again.
+    let token = private::read_token(&folder.owner_token())?;
+    let store = match &running {
+        Some(_) => beside(folder, context).await?,
+        None => Store::open(folder.path(), Arc::clone(&context.clock), StoreOptions::default())
+            .await
+            .map_err(|error| of_store(&error))?,
+    };
+    let restored = store.restore_from(&staging.0.join(archive::DATABASE)).await;
+    store.close().await;
+    restored.map_err(|error| of_store(&error))?;
+    let files = put_in_place(&staging.0, folder.path(), &manifest)?;
+    let told = match &running {
+        Some(gateway) => Some(tell(gateway, token).await),
+        None => None,
+    };
+    drop(lock);
+    report(&files, told, context)
+}
+
+/// Checks the small files by what they should be.
+fn check_files(staging: &Path, manifest: &Manifest, context: &Context) -> Done {
+    let has = |name: &str| manifest.files.iter().any(|file| file.name == name);
+    let wrong = |name: &str, failure: Failure| {
+        Failure::new(format!("the backup's {name} can't be used: {}", failure.message()))
+            .code("bad_backup")
+            .hint("take another backup; nothing was changed")
+    };
+    if has(archive::OWNER_TOKEN) {
+        private::read_token(&staging.join(archive::OWNER_TOKEN))
+            .map_err(|it| wrong(archive::OWNER_TOKEN, it))?;
+    }
+    if has(archive::SETTINGS) {
+        let sources = Sources {
+            file: staging.join(archive::SETTINGS),
+            file_named: true,
+            variables: Vec::new(),
+            flags: Vec::new(),
+        };
+        // It was right when it was backed up; a newer program may see that otherwise, and says so at its start.
+        if let Err(problems) = settings::load(&sources) {
+            for problem in problems {
+                context.printer.warning(&format!("in the backup: {}", problem.message()), &problem.hint);
+            }
+        }
+    }
+    if let [cert, _] = archive::TLS
+        && has(cert)
+    {
+        find::pin_of_file(&staging.join(cert)).map_err(|it| wrong(cert, it))?;
+    }
+    Ok(())
+}
+
+fn confirm(args: &RestoreArgs, manifest: &Manifest, context: &Context) -> Done {
+    if args.yes {
+        return Ok(());
+    }
+    let question = format!(
+        "{} was made {} by version {}. Replace what is in {} with it?",
+        args.file.display(),
+        context.moments().both(manifest.created_ms),
+        manifest.version,
+        context.folder.path().display()
+    );
+    if !context.environment.stdin_is_terminal || context.printer.json {
+        return Err(Failure::usage(question).hint("say --yes where nobody can be asked; nothing was changed"));
+    }
+    let mut stderr = io::stderr().lock();
+    let mut answer = String::new();
+    let _ = write!(stderr, "{} [y/N] ", crate::print::escape::line(&question)).and_then(|()| stderr.flush());
+    let read = io::stdin().lock().read_line(&mut answer);
+    if read.is_ok() && matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes") {
+        return Ok(());
+    }
+    Err(Failure::new("not restored; nothing was changed").code("declined"))
+}
+
+/// Moves the small files to where they belong, each whole; those that the backup does not have stay as they are.
+fn put_in_place(staging: &Path, folder: &Path, manifest: &Manifest) -> Done<Vec<String>> {
+    let mut moved = Vec::new();
+    for file in manifest.files.iter().filter(|file| file.name != archive::DATABASE) {
+        let to = folder.join(&file.name);
+        if let Some(parent) = to.parent() {
+            create_private_dir(parent)?;
+        }
+        private::rename(&staging.join(&file.name), &to).map_err(|error| {
+            Failure::io("replace", &to, &error)
+                .hint("the database is restored already; restore again once this is mended")
+        })?;
+        moved.push(file.name.clone());
+    }
+    Ok(moved)
+}
+
+/// Has the running gateway read again what it keeps in memory.
+async fn tell(gateway: &RunningGateway, token: Option<SecretString>) -> Done {
+    let token = token.ok_or_else(|| Failure::new("there was no owner's token to speak to it with"))?;
+    let target = Target {
+        url: gateway.url.clone(),
+        trust: find::trust_of(gateway)?,
+        token,
+        token_place: TokenPlace::Variable,
+    };
+    Client::new(target)?.ask(reqwest::Method::POST, &["api", "reload"]).await.map(drop)
+}
+
+/// Says what was done. `told` is how the running gateway took it, where one runs.
+fn report(files: &[String], told: Option<Done>, context: &Context) -> Done {
+    let runs = told.is_some();
+    let failure = told.and_then(Result::err).map(|failure| {
+        let why = failure.message();
+        Failure::new(format!("everything is restored, but the running gateway did not take it in: {why}"))
+            .code("not_reloaded")
+            .hint("restart the gateway")
+    });
+    // These are read at the start only.
+    let at_start =
+        files.iter().any(|name| name == archive::SETTINGS || archive::TLS.contains(&name.as_str()));
+    let restart = runs && (at_start || failure.is_some());
+    if context.printer.json {
+        context.printer.json_value(&json!({"restored": true, "files": files, "restart_needed": restart}))?;
+    } else {
+        let beside = if files.is_empty() { String::new() } else { format!(", with {}", files.join(", ")) };
+        context.printer.line(&format!("the database is restored{beside}"))?;
+        if restart && failure.is_none() {
+            context
+                .printer
+                .note("restart the gateway: its settings and its certificate are read at its start");
+        }
+    }
+    failure.map_or(Ok(()), Err)
+}
+
+/// A folder (0700) beside what is to be replaced, removed with all that is left in it.
+#[derive(Debug)]
+struct Staging(PathBuf);
+
+impl Staging {
+    fn make(folder: &Path) -> Done<Self> {
+        let path = folder.join(format!(".restore-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        create_private_dir(&path)?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,250 @@
+//! `toolway serve`: runs the gateway until it is told to stop.
+
+mod local_device;
+mod logging;
+mod open_files;
+mod ready;
+mod workers;
+
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
+use toolway_gateway::{Gateway, Options, StartError};
+
+use crate::context::Context;
+use crate::folder::lock::FolderLock;
+use crate::folder::running::RunningGateway;
+use crate::report::{Done, Failure};
+use crate::settings::{self, FlagSetting, Loaded};
+use crate::signals::{Signal, Signals};
+
+/// Flags of `serve`.
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// Address and port to listen on, as 0.0.0.0 or 127.0.0.1:0 (0 picks a free port); else 127.0.0.1:7717
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<String>,
+    /// Encryption: auto encrypts wherever anything but this computer can connect
+    #[arg(long, value_enum, value_name = "MODE")]
+    tls: Option<TlsFlag>,
+    /// Address under which others reach this gateway, as https://tools.example.org
+    #[arg(long, value_name = "URL")]
+    public_url: Option<String>,
+    /// Threads that serve connections; else half as many as the machine has processors
+    #[arg(long, value_name = "N")]
+    workers: Option<usize>,
+    /// Don't offer this computer's own tools
+    #[arg(long)]
+    no_local_device: bool,
+    /// What is logged: error, warn, info, debug, trace, or a filter like info,toolway_gateway=debug
+    #[arg(long, value_name = "LEVEL")]
+    log_level: Option<String>,
+    /// How log lines look: text, or json (one object a line)
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    log_format: Option<LogFormatFlag>,
+    /// Set any setting, as --set limits.connections=500; may be said more than once
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum TlsFlag {
+    Auto,
+    On,
+    Off,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum LogFormatFlag {
+    Text,
+    Json,
+}
+
+/// The word that a flag's value is written as.
+fn word(value: impl ValueEnum) -> String {
+    value.to_possible_value().map(|it| it.get_name().to_owned()).unwrap_or_default()
+}
+
+impl ServeArgs {
+    /// The settings that the flags stand for.
+    fn settings(&self) -> Done<Vec<FlagSetting>> {
+        let named = [
+            ("--listen", "listen", self.listen.clone()),
+            ("--tls", "tls", self.tls.map(word)),
+            ("--public-url", "public_url", self.public_url.clone()),
+            ("--workers", "workers", self.workers.map(|count| count.to_string())),
+            ("--no-local-device", "local_device.enabled", self.no_local_device.then(|| "false".to_owned())),
+            ("--log-level", "log.level", self.log_level.clone()),
+            ("--log-format", "log.format", self.log_format.map(word)),
+        ];
+        let mut flags: Vec<FlagSetting> = named
+            .into_iter()
+            .filter_map(|(flag, key, text)| {
+                Some(FlagSetting { flag: flag.to_owned(), key: key.to_owned(), text: text? })
+            })
+            .collect();
+        for text in &self.set {
+            let (key, value) = split(text).ok_or_else(|| {
+                Failure::usage(format!("--set {text}: there is no = in it"))
+                    .hint("write --set KEY=VALUE, as --set limits.connections=500")
+            })?;
+            flags.push(FlagSetting {
+                flag: format!("--set {key}"),
+                key: key.to_owned(),
+                text: value.to_owned(),
+            });
+        }
+        Ok(flags)
+    }
+}
+
+/// Key and value, at the first `=` outside of quotes.
+fn split(text: &str) -> Option<(&str, &str)> {
+    let mut quoted = false;
+    let at = text.find(|c| {
+        quoted ^= c == '"';
+        c == '=' && !quoted
+    })?;
+    Some((text.get(..at)?.trim(), text.get(at + 1..)?.trim()))
+}
+
+/// Runs the gateway.
+pub(crate) fn run(args: &ServeArgs, context: &Context) -> Done {
+    let flags = args.settings()?;
+    let mut loaded =
+        settings::load(&context.setting_sources(flags.clone())).map_err(|wrong| settings::failure(&wrong))?;
+    context.folder.create()?;
+    let lock = FolderLock::take(&context.folder)?;
+    logging::start(&loaded.settings.log, context.environment.stderr)?;
+    for it in &loaded.ignored {
+        tracing::warn!(hint = it.hint, "{}", it.message());
+    }
+    open_files::allow_many();
+    let workers = loaded.settings.workers.unwrap_or_else(workers::default_count);
+    loaded.settings.workers = Some(workers);
+    let result = workers::runtime(workers)?.block_on(serve(loaded, flags, context));
+    RunningGateway::remove(&context.folder);
+    drop(lock);
+    result
+}
+
+async fn serve(loaded: Loaded, flags: Vec<FlagSetting>, context: &Context) -> Done {
+    // From here on a signal to stop is heeded rather than ending the program where it stands.
+    let mut signals = Signals::new()?;
+    let gateway = Gateway::start(Options {
+        settings: loaded.settings.clone(),
+        data_dir: context.folder.path().to_owned(),
+        host_names: vec![crate::host::name()],
+        clock: Arc::clone(&context.clock),
+    })
+    .await
+    .map_err(|error| of_start(&error))?;
+    let running = describe(&gateway);
+    running.write(&context.folder)?;
+    let local = loaded.settings.local_device.enabled.then(|| local_device::LocalDevice::start(&gateway));
+    ready::say(&running, local.as_ref(), context).await;
+
+    let gateway = until_told_to_stop(gateway, &mut signals, &loaded, &flags, context).await;
+    tracing::info!("stopping");
+    let stopping = gateway.shut_down();
+    tokio::pin!(stopping);
+    loop {
+        tokio::select! {
+            () = &mut stopping => break,
+            signal = signals.next() => if signal == Signal::Stop {
+                RunningGateway::remove(&context.folder);
+                return Err(Failure::new("stopped at once; calls under way were cut off").code("interrupted"));
+            },
+        }
+    }
+    drop(local);
+    Ok(())
+}
+
+/// Serves; gives the gateway back when it is to stop.
+async fn until_told_to_stop(
+    gateway: Gateway,
+    signals: &mut Signals,
+    loaded: &Loaded,
+    flags: &[FlagSetting],
+    context: &Context,
+) -> Gateway {
+    loop {
+        match signals.next().await {
+            Signal::Stop => return gateway,
+            Signal::Reload => reload(&gateway, loaded, flags, context).await,
+        }
+    }
+}
+
+/// Reads files again. Settings are checked and compared: what has changed counts from the next start on.
+async fn reload(gateway: &Gateway, loaded: &Loaded, flags: &[FlagSetting], context: &Context) {
+    match gateway.reload().await {
+        Ok(()) => tracing::info!("certificates were read again"),
+        Err(error) => tracing::warn!("{error}"),
+    }
+    match settings::load(&context.setting_sources(flags.to_vec())) {
+        Ok(now) => {
+            let changed = loaded.differences(&now);
+            if !changed.is_empty() {
+                tracing::warn!(
+                    "settings have changed that count from the next start on: {}",
+                    changed.join(", ")
+                );
+            }
+        }
+        Err(wrong) => {
+            for it in wrong {
+                tracing::error!(
+                    hint = it.hint,
+                    "a setting is wrong and would keep the next start from working: {}",
+                    it.message()
+                );
+            }
+        }
+    }
+}
+
+/// What other commands on this computer are told.
+fn describe(gateway: &Gateway) -> RunningGateway {
+    let app = gateway.app();
+    let key = app.address.pin;
+    // The owner's certificate need not be made out for a name of this computer.
+    let certificate = app.settings.tls.cert.clone().filter(|_| app.tls.is_some() && key.is_none());
+    RunningGateway { url: gateway.url(), pid: std::process::id(), key, certificate }
+}
+
+fn of_start(error: &StartError) -> Failure {
+    match error {
+        StartError::Settings(errors) => {
+            let problem = |it: &toolway_gateway::settings::SettingError| crate::report::Problem {
+                message: it.to_string(),
+                hint: Some(it.hint.clone()),
+            };
+            Failure::new(error.to_string()).code("settings").problems(errors.iter().map(problem).collect())
+        }
+        StartError::Bind(bind) => Failure::new(bind.to_string())
+            .code("listen")
+            .hint(bind.hint())
+            .hint("--listen 127.0.0.1:0 picks a free port"),
+        StartError::Tls(tls) => Failure::new(tls.to_string())
+            .code("tls")
+            .hint("put the file right; `toolway doctor` checks certificates"),
+        StartError::Store(store) => super::backup::of_store(store),
+        StartError::Access(access) => {
+            Failure::new(access.to_string()).code("access").hint("`toolway doctor` looks at the data folder")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn set_splits_at_the_first_sign_outside_of_quotes() {
+        assert_eq!(split("a.b=c=d"), Some(("a.b", "c=d")));
+        assert_eq!(split("timeouts.tools.\"x/y=z\" = 5"), Some(("timeouts.tools.\"x/y=z\"", "5")));
+        assert_eq!(split("nothing"), None);
+    }
+}

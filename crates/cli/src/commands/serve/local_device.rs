@@ -1,0 +1,114 @@
+//! This computer as a device of its own gateway: over a socket like any other, with a token of its own.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use toolway_device::{CancellationToken, Device, Status, Stopped, Trust};
+use toolway_gateway::{App, Gateway};
+
+/// The id under which its source stays the same.
+const DEVICE_ID: &str = "local";
+/// Between two attempts with a new token or key.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Runs until it is dropped.
+#[derive(Debug)]
+pub(super) struct LocalDevice {
+    status: watch::Receiver<Status>,
+    stop: CancellationToken,
+}
+
+impl LocalDevice {
+    /// Starts it.
+    pub(super) fn start(gateway: &Gateway) -> Self {
+        let (sender, status) = watch::channel(Status::Connecting);
+        let stop = CancellationToken::new();
+        tokio::spawn(stay(Arc::clone(gateway.app()), gateway.url(), sender, stop.clone()));
+        Self { status, stop }
+    }
+
+    /// The slug under which its tools are known, once the gateway has taken them; none where that takes too long.
+    pub(super) async fn source(&self, patience: Duration) -> Option<String> {
+        let mut status = self.status.clone();
+        let connected =
+            status.wait_for(|it| matches!(it, Status::Connected(connection) if connection.tools.is_some()));
+        match &*tokio::time::timeout(patience, connected).await.ok()?.ok()? {
+            Status::Connected(connection) => connection.source.clone(),
+            _ => None,
+        }
+    }
+}
+
+impl Drop for LocalDevice {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+/// Stays connected. A token that no longer counts (the database was restored) or a key that has changed (the
+/// owner's certificate was renewed) is replaced, since this device needs nobody to let it in.
+async fn stay(app: Arc<App>, url: String, status: watch::Sender<Status>, stop: CancellationToken) {
+    loop {
+        let ended = tokio::select! {
+            () = stop.cancelled() => return,
+            ended = run(&app, &url, &status, &stop) => ended,
+        };
+        match ended {
+            Ok(()) => return,
+            Err(why) => tracing::warn!("this computer's own tools are away for a moment: {why}"),
+        }
+        if tokio::time::timeout(PAUSE, stop.cancelled()).await.is_ok() {
+            return;
+        }
+    }
+}
+
+/// Runs until it is stopped for good (`Ok`) or needs a new token or key.
+async fn run(
+    app: &App,
+    url: &str,
+    status: &watch::Sender<Status>,
+    stop: &CancellationToken,
+) -> Result<(), String> {
+    let token = app.access.issue_local_device().await.map_err(|error| error.to_string())?;
+    let trust = app.tls.as_ref().map_or_else(Trust::default, |tls| Trust::Key(tls.served_pin()));
+    let device = Device::builder(url)
+        .token(token)
+        .trust(trust)
+        // The gateway may listen on an address of this computer that is not loopback, unencrypted.
+        .insecure(true)
+        .device_id(DEVICE_ID)
+        .name(crate::host::name())
+        .platform(crate::host::platform())
+        .app_version(env!("CARGO_PKG_VERSION"))
+        .tools(crate::host::tools())
+        .build();
+    let device = match device {
+        Ok(device) => device,
+        Err(error) => {
+            tracing::error!("this computer's own tools can't be offered: {error}");
+            return Ok(());
+        }
+    };
+    let mut changes = device.handle().status();
+    let running = device.run(stop.clone());
+    tokio::pin!(running);
+    loop {
+        tokio::select! {
+            ended = &mut running => return match ended {
+                Err(stopped @ (Stopped::TokenRevoked | Stopped::TokenExpired | Stopped::TokenUnknown(_) | Stopped::KeyChanged { .. })) => {
+                    Err(stopped.to_string())
+                }
+                Err(stopped) => {
+                    tracing::warn!(hint = stopped.hint(), "this computer's own tools are no longer offered: {stopped}");
+                    Ok(())
+                }
+                Ok(()) => Ok(()),
+            },
+            changed = changes.changed() => if changed.is_ok() {
+                status.send_replace(changes.borrow_and_update().clone());
+            },
+        }
+    }
+}

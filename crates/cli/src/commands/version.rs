@@ -1,0 +1,18 @@
+//! `toolway version`: of this program and the protocol it speaks.
+
+use serde_json::json;
+
+use crate::context::Context;
+use crate::report::Done;
+
+/// Prints it.
+pub(crate) fn run(context: &Context) -> Done {
+    let version = env!("CARGO_PKG_VERSION");
+    if context.printer.json {
+        let platform = format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH);
+        return context.printer.json_value(
+            &json!({"version": version, "protocol": toolway_wire::VERSION, "platform": platform}),
+        );
+    }
+    context.printer.line(&format!("toolway {version} (protocol {})", toolway_wire::VERSION))
+}

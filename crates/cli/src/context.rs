@@ -1,0 +1,83 @@
+//! What every command is handed: the surroundings, where it prints, and the data folder.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use jiff::tz::TimeZone;
+use toolway_types::{Clock, SystemClock};
+
+use crate::client::{Client, ConnectArgs, Target};
+use crate::environment::Environment;
+use crate::folder::DataFolder;
+use crate::print::Printer;
+use crate::print::time::Moments;
+use crate::report::{Done, Failure};
+use crate::settings::{FlagSetting, Sources};
+
+/// What a command works with.
+#[derive(Debug)]
+pub(crate) struct Context {
+    /// The surroundings.
+    pub(crate) environment: Environment,
+    /// Where it prints.
+    pub(crate) printer: Printer,
+    /// The data folder.
+    pub(crate) folder: DataFolder,
+    /// The settings file, where it is named.
+    pub(crate) config: Option<PathBuf>,
+    /// Tells the time.
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+impl Context {
+    /// From the surroundings and what was said for every command.
+    pub(crate) fn new(
+        environment: Environment,
+        json: bool,
+        data_dir: Option<PathBuf>,
+        config: Option<PathBuf>,
+    ) -> Done<Self> {
+        let folder = match data_dir {
+            Some(path) => DataFolder::new(path, true),
+            None => DataFolder::new(
+                environment.default_data_dir().ok_or_else(|| {
+                    Failure::new("there is no home folder to keep data in")
+                        .hint("name a folder with --data-dir or the variable TOOLWAY_DATA_DIR")
+                })?,
+                false,
+            ),
+        };
+        let printer = Printer::new(json, environment.stdout, environment.stderr);
+        Ok(Self { printer, folder, config, clock: Arc::new(SystemClock), environment })
+    }
+
+    /// A client of the gateway that is meant.
+    pub(crate) fn client(&self, args: &ConnectArgs) -> Done<Client> {
+        Client::new(Target::find(args, self)?)
+    }
+
+    /// Now, in milliseconds since the epoch.
+    pub(crate) fn now_ms(&self) -> i64 {
+        self.clock.now_ms()
+    }
+
+    /// The zone where this person is.
+    pub(crate) fn zone(&self) -> TimeZone {
+        TimeZone::system()
+    }
+
+    /// Tells moments as this person sees them.
+    pub(crate) fn moments(&self) -> Moments {
+        Moments::new(self.now_ms(), self.zone())
+    }
+
+    /// All places where settings may stand, with these flags.
+    pub(crate) fn setting_sources(&self, flags: Vec<FlagSetting>) -> Sources {
+        Sources {
+            file: self.config.clone().unwrap_or_else(|| self.folder.settings()),
+            file_named: self.config.is_some(),
+            variables: self.environment.settings(),
+            flags,
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! The data folder: what lies where in it, and who may read it (the folder 0700, what lies in it 0600).
+
+pub(crate) mod lock;
+pub(crate) mod private;
+pub(crate) mod running;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::report::{Done, Failure};
+
+/// Where a gateway keeps everything.
+#[derive(Debug, Clone)]
+pub(crate) struct DataFolder {
+    path: PathBuf,
+    /// Whether it was named, rather than the platform's own.
+    named: bool,
+}
+
+impl DataFolder {
+    /// This folder; `named` where it is not the platform's own.
+    pub(crate) fn new(path: PathBuf, named: bool) -> Self {
+        // A relative path means another folder once it is printed in a command to type.
+        let path = std::path::absolute(&path).unwrap_or(path);
+        Self { path, named }
+    }
+
+    /// The folder itself.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What must stand in a command so that it uses this folder: nothing, or ` --data-dir PATH`.
+    pub(crate) fn flag(&self) -> String {
+        if self.named {
+            format!(" --data-dir {}", shell_word(&self.path.display().to_string()))
+        } else {
+            String::new()
+        }
+    }
+
+    /// The settings.
+    pub(crate) fn settings(&self) -> PathBuf {
+        self.path.join("toolway.toml")
+    }
+
+    /// The database.
+    pub(crate) fn database(&self) -> PathBuf {
+        self.path.join("toolway.db")
+    }
+
+    /// The owner's token.
+    pub(crate) fn owner_token(&self) -> PathBuf {
+        self.path.join("owner.token")
+    }
+
+    /// What the running gateway says of itself.
+    pub(crate) fn running(&self) -> PathBuf {
+        self.path.join("gateway.json")
+    }
+
+    /// Locked by the gateway that runs on this folder.
+    pub(crate) fn lock(&self) -> PathBuf {
+        self.path.join("gateway.lock")
+    }
+
+    /// Certificate and key that the gateway made.
+    pub(crate) fn tls(&self) -> PathBuf {
+        self.path.join("tls")
+    }
+
+    /// What `toolway device` keeps, one file a gateway.
+    pub(crate) fn devices(&self) -> PathBuf {
+        self.path.join("devices")
+    }
+
+    /// Makes the folder where it is missing, for its owner alone.
+    pub(crate) fn create(&self) -> Done {
+        create_private_dir(&self.path)
+    }
+}
+
+/// Makes a folder, and those above it, where they are missing; the folder itself for its owner alone.
+pub(crate) fn create_private_dir(path: &Path) -> Done {
+    let failed = |error: io::Error| {
+        Failure::io("create the folder", path, &error)
+            .hint("name a folder that you may write to with --data-dir")
+    };
+    if path.is_dir() {
+        return Ok(());
+    }
+    if let Some(above) = path.parent() {
+        std::fs::create_dir_all(above).map_err(failed)?;
+    }
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    match builder.create(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(failed(error)),
+        _ => Ok(()),
+    }
+}
+
+/// The permissions of a file or folder that others than its owner have; none where that can't be told.
+pub(crate) fn others_may(path: &Path) -> Option<u32> {
+    #[cfg(unix)]
+    {
+        let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(path).ok()?.permissions());
+        Some(mode & 0o077).filter(|others| *others != 0)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        None
+    }
+}
+
+/// A word as a shell takes it: quoted where it must be.
+pub(crate) fn shell_word(text: &str) -> String {
+    let harmless = |c: char| c.is_ascii_alphanumeric() || "/._-:=@%+,".contains(c);
+    if !text.is_empty() && text.chars().all(harmless) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests;

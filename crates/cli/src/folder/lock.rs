@@ -1,0 +1,55 @@
+//! One gateway a data folder: the running one holds a lock on `gateway.lock`, which the system releases
+//! however the process ends.
+
+use std::fs::{File, OpenOptions, TryLockError};
+
+use super::DataFolder;
+use super::running::RunningGateway;
+use crate::report::{Done, Failure};
+
+/// The lock, held until it is dropped.
+#[derive(Debug)]
+pub(crate) struct FolderLock {
+    _file: File,
+}
+
+impl FolderLock {
+    /// Takes the lock, or says who has it.
+    pub(crate) fn take(folder: &DataFolder) -> Done<Self> {
+        let file = open(folder)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Self { _file: file }),
+            Err(TryLockError::WouldBlock) => Err(held_by(folder)),
+            Err(TryLockError::Error(error)) => Err(Failure::io("lock", &folder.lock(), &error)),
+        }
+    }
+}
+
+/// Whether a gateway runs on this folder.
+pub(crate) fn is_held(folder: &DataFolder) -> bool {
+    // Never created here: looking leaves no trace. A shared lock does not keep other lookers out.
+    let Ok(file) = File::open(folder.lock()) else { return false };
+    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+}
+
+fn open(folder: &DataFolder) -> Done<File> {
+    let path = folder.lock();
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(&path).map_err(|error| Failure::io("open", &path, &error))
+}
+
+fn held_by(folder: &DataFolder) -> Failure {
+    let running = RunningGateway::read(folder).ok().flatten();
+    let (who, stop) = match running {
+        Some(it) => (format!(" (process {}, at {})", it.pid, it.url), format!("stop process {}", it.pid)),
+        None => (String::new(), "stop it".to_owned()),
+    };
+    Failure::new(format!("a gateway already runs on {}{who}", folder.path().display()))
+        .code("already_running")
+        .hint(format!(
+            "use the running one, {stop}, or start another one on a folder of its own with --data-dir"
+        ))
+}

@@ -1,0 +1,89 @@
+//! Files for their owner alone, replaced whole or not at all.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use secrecy::SecretString;
+
+use crate::report::{Done, Failure};
+
+/// No token is longer than this, nor is any small file of ours.
+const MAX_SMALL: u64 = 1 << 20;
+
+/// Writes a file (0600). Whoever reads it meanwhile sees the old content or the new, also after a crash.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Done {
+    write_whole(path, bytes).map_err(|error| Failure::io("write", path, &error))
+}
+
+fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let (beside, mut file) = temporary(path)?;
+    let written = file.write_all(bytes).and_then(|()| file.sync_all());
+    drop(file);
+    written.and_then(|()| rename(&beside, path)).inspect_err(|_| {
+        let _ = std::fs::remove_file(&beside);
+    })
+}
+
+/// Puts a finished file in its place, and makes sure that it stays there.
+pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    std::fs::rename(from, to)?;
+    #[cfg(unix)]
+    if let Some(folder) = to.parent() {
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(())
+}
+
+/// A new empty file (0600) beside another, to be renamed over it.
+pub(crate) fn temporary(path: &Path) -> io::Result<(PathBuf, File)> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let pid = std::process::id();
+    for attempt in 0..1000 {
+        let beside = path.with_file_name(format!(".{name}.{pid}-{attempt}.new"));
+        match create_new(&beside) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            result => return result.map(|file| (beside, file)),
+        }
+    }
+    Err(io::Error::from(io::ErrorKind::AlreadyExists))
+}
+
+/// A file (0600) that must not exist yet.
+pub(crate) fn create_new(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// The text of a small file; none where there is no such file.
+pub(crate) fn read(path: &Path) -> Done<Option<String>> {
+    let failed = |error: io::Error| Failure::io("read", path, &error);
+    let size = match std::fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        metadata => metadata.map_err(failed)?.len(),
+    };
+    if size > MAX_SMALL {
+        return Err(Failure::new(format!(
+            "{} is too large to be what it should be ({size} bytes)",
+            path.display()
+        )));
+    }
+    match std::fs::read_to_string(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        text => text.map(Some).map_err(failed),
+    }
+}
+
+/// The token that a file holds; none where there is no such file.
+pub(crate) fn read_token(path: &Path) -> Done<Option<SecretString>> {
+    let Some(text) = read(path)? else { return Ok(None) };
+    let token = text.trim();
+    if token.is_empty() || token.chars().any(|c| !c.is_ascii_graphic()) {
+        return Err(Failure::new(format!("{} does not hold a token", path.display()))
+            .hint("the file should hold one token and nothing else"));
+    }
+    Ok(Some(token.to_owned().into()))
+}

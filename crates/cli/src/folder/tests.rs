@@ -1,0 +1,102 @@
+use super::lock::{FolderLock, is_held};
+use super::private::{read, read_token, replace};
+use super::running::RunningGateway;
+use toolway_wire::pairing::KeyPin;
+
+use super::*;
+
+fn folder() -> (tempfile::TempDir, DataFolder) {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = DataFolder::new(temp.path().join("data"), true);
+    folder.create().unwrap();
+    (temp, folder)
+}
+
+#[test]
+fn one_gateway_a_folder() {
+    let (_temp, folder) = folder();
+    assert!(!is_held(&folder));
+    assert!(!folder.lock().exists(), "looking leaves no trace");
+    let lock = FolderLock::take(&folder).unwrap();
+    assert!(is_held(&folder));
+    let running =
+        RunningGateway { url: "http://127.0.0.1:7717".to_owned(), pid: 4711, key: None, certificate: None };
+    running.write(&folder).unwrap();
+    let refused = FolderLock::take(&folder).unwrap_err();
+    assert_eq!(refused.word(), "already_running");
+    let text = refused.for_people(false);
+    assert!(text.contains("process 4711") && text.contains("http://127.0.0.1:7717"), "{text}");
+    drop(lock);
+    assert!(!is_held(&folder));
+    FolderLock::take(&folder).unwrap();
+}
+
+#[test]
+fn what_the_gateway_says_of_itself_is_read_back() {
+    let (_temp, folder) = folder();
+    assert_eq!(RunningGateway::read(&folder).unwrap(), None);
+    let said = RunningGateway {
+        url: "https://127.0.0.1:7717".to_owned(),
+        pid: 1,
+        key: Some(KeyPin::from_bytes([7; 32])),
+        certificate: None,
+    };
+    said.write(&folder).unwrap();
+    assert_eq!(RunningGateway::read(&folder).unwrap(), Some(said));
+    std::fs::write(folder.running(), "{").unwrap();
+    assert!(
+        RunningGateway::read(&folder)
+            .unwrap_err()
+            .for_people(false)
+            .contains("hint: start the gateway again")
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn all_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let (_temp, folder) = folder();
+    assert_eq!(mode(folder.path()), 0o700);
+    let token = folder.owner_token();
+    // A file that was open to others is not so afterwards.
+    std::fs::write(&token, "old").unwrap();
+    std::fs::set_permissions(&token, std::fs::Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(others_may(&token), Some(0o044));
+    replace(&token, b"new").unwrap();
+    assert_eq!((mode(&token), others_may(&token)), (0o600, None));
+    let _lock = FolderLock::take(&folder).unwrap();
+    assert_eq!(mode(&folder.lock()), 0o600);
+    let left: Vec<_> =
+        std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 2, "nothing is left beside: {left:?}");
+}
+
+#[test]
+fn a_token_is_one_word() {
+    use secrecy::ExposeSecret;
+    let (_temp, folder) = folder();
+    let path = folder.owner_token();
+    assert!(read_token(&path).unwrap().is_none());
+    std::fs::write(&path, " twy_o_abc \n").unwrap();
+    assert_eq!(read_token(&path).unwrap().unwrap().expose_secret(), "twy_o_abc");
+    for wrong in ["", "\n", "two words", "twy_\u{200b}"] {
+        std::fs::write(&path, wrong).unwrap();
+        assert!(read_token(&path).is_err(), "{wrong:?}");
+    }
+    assert_eq!(read(&folder.settings()).unwrap(), None);
+}
+
+#[test]
+fn words_survive_a_shell() {
+    for (text, word) in [
+        ("/data/x-1", "/data/x-1"),
+        ("", "''"),
+        ("/a b", "'/a b'"),
+        ("it's", r"'it'\''s'"),
+        ("$(x)", "'$(x)'"),
+    ] {
+        assert_eq!(shell_word(text), word);
+    }
+}

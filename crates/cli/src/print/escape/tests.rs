@@ -1,0 +1,41 @@
+use super::*;
+
+#[test]
+fn ordinary_text_stays() {
+    for text in ["", "Reads the disk's usage", "schöne Grüße, 日本語, 🦀", r"C:\path"] {
+        assert_eq!(line(text), text);
+        assert_eq!(lines(text), text);
+        assert_eq!(json(text), text);
+    }
+}
+
+#[test]
+fn what_cannot_be_seen_is_written_out() {
+    for (text, shown) in [
+        ("\u{1b}[2Jgone", "\\u{1b}[2Jgone"),
+        ("abc\u{202e}fed", "abc\\u{202e}fed"),
+        ("a\u{200b}b", "a\\u{200b}b"),
+        ("tag\u{e0041}", "tag\\u{e0041}"),
+        ("bell\u{7}", "bell\\u{7}"),
+        ("c1\u{9b}31m", "c1\\u{9b}31m"),
+    ] {
+        assert_eq!(line(text), shown);
+        assert_eq!(lines(text), shown);
+    }
+}
+
+#[test]
+fn line_ends_stay_only_where_lines_are_wanted() {
+    assert_eq!(line("a\nb\tc\r"), "a\\nb\\tc\\r");
+    assert_eq!(lines("a\r\nb\tc\rd"), "a\nb\tc\\rd", "a lone return would overwrite its line");
+}
+
+#[test]
+fn json_stays_the_same_json() {
+    let text = "{\n\t\"a\": \"x\u{202e}y\u{e0041}z\u{9b}\"\n}";
+    let shown = json(text);
+    assert!(!shown.chars().any(|c| is_invisible(c) && !matches!(c, '\n' | '\t')));
+    let before: serde_json::Value = serde_json::from_str(text).unwrap();
+    let after: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    assert_eq!(before, after);
+}

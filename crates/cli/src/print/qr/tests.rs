@@ -1,0 +1,38 @@
+use super::*;
+
+const LINK: &str = "toolway://pair?url=https%3A%2F%2F192.168.1.5%3A7717&code=ABCDEFGH&key=sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+
+#[test]
+fn has_the_modules_of_the_code_and_light_around_it() {
+    let drawn = lines(LINK, None, false).unwrap();
+    let code = QrCode::with_error_correction_level(LINK, EcLevel::L).unwrap();
+    let modules = code.to_colors();
+    let drawn: Vec<Vec<char>> = drawn.iter().map(|line| line.chars().collect()).collect();
+    let side = code.width();
+    assert!(drawn.iter().all(|line| line.len() == side + 2 * QUIET));
+    for (y, row) in modules.chunks(side).enumerate() {
+        for (x, module) in row.iter().enumerate() {
+            let (column, line) = (x + QUIET, y + QUIET);
+            let character = drawn[line / 2][column];
+            let light = if line % 2 == 0 { "█▀" } else { "█▄" }.contains(character);
+            assert_eq!(light, *module == Color::Light, "module {x},{y}");
+        }
+    }
+    assert!(drawn[0].iter().all(|c| *c == '█'), "quiet above");
+    assert!(drawn.iter().all(|line| line[..QUIET] == ['█', '█']), "quiet at the side");
+}
+
+#[test]
+fn sets_both_colours_where_it_may() {
+    for line in lines(LINK, None, true).unwrap() {
+        assert!(line.starts_with("\u{1b}[38;5;231;48;5;16m") && line.ends_with("\u{1b}[0m"));
+    }
+}
+
+#[test]
+fn a_terminal_too_narrow_gets_none() {
+    let needed = lines(LINK, None, false).unwrap()[0].chars().count();
+    assert!(lines(LINK, Some(needed), false).is_some());
+    assert!(lines(LINK, Some(needed - 1), false).is_none());
+    assert!(lines(&"x".repeat(5000), None, false).is_none());
+}

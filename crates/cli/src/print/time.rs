@@ -1,0 +1,93 @@
+//! Moments as local time, with how long ago they were; durations in the unit that suits them.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+/// Tells moments as this person sees them.
+#[derive(Debug, Clone)]
+pub(crate) struct Moments {
+    now_ms: i64,
+    zone: TimeZone,
+}
+
+impl Moments {
+    /// Seen from now, in this zone.
+    pub(crate) fn new(now_ms: i64, zone: TimeZone) -> Self {
+        Self { now_ms, zone }
+    }
+
+    /// `2026-09-01 14:03:05`.
+    pub(crate) fn local(&self, ms: i64) -> String {
+        match Timestamp::from_millisecond(ms) {
+            Ok(moment) => self.zone.to_datetime(moment).strftime("%Y-%m-%d %H:%M:%S").to_string(),
+            Err(_) => format!("{ms} ms"),
+        }
+    }
+
+    /// `3 s ago`, `in 5 min`.
+    pub(crate) fn ago(&self, ms: i64) -> String {
+        let past = self.now_ms.saturating_sub(ms);
+        match past.unsigned_abs() {
+            0..1000 => "now".to_owned(),
+            distance if past > 0 => format!("{} ago", coarse(distance)),
+            distance => format!("in {}", coarse(distance)),
+        }
+    }
+
+    /// `2026-09-01 14:03:05 (3 s ago)`.
+    pub(crate) fn both(&self, ms: i64) -> String {
+        format!("{} ({})", self.local(ms), self.ago(ms))
+    }
+}
+
+/// The largest unit alone.
+fn coarse(ms: u64) -> String {
+    let seconds = ms / 1000;
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min", seconds / 60),
+        3600..86_400 => format!("{} h", seconds / 3600),
+        _ => format!("{} d", seconds / 86_400),
+    }
+}
+
+/// A duration given in milliseconds: `0.4 ms`, `12 ms`, `1.2 s`, `3 min 5 s`.
+pub(crate) fn duration(ms: f64) -> String {
+    if ms.is_nan() || ms < 0.0 {
+        return "?".to_owned();
+    }
+    match ms {
+        _ if ms == 0.0 => "0 ms".to_owned(),
+        _ if ms < 9.95 => format!("{ms:.1} ms"),
+        _ if ms < 999.5 => format!("{ms:.0} ms"),
+        _ if ms < 59_950.0 => format!("{:.1} s", ms / 1000.0),
+        _ => {
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "shown to a person")]
+            let seconds = (ms / 1000.0).round() as u64;
+            format!("{} min {} s", seconds / 60, seconds % 60)
+        }
+    }
+}
+
+/// Bytes: `512 B`, `1.5 KiB`, `16 MiB`.
+pub(crate) fn bytes(count: u64) -> String {
+    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+    if count < 1024 {
+        return format!("{count} B");
+    }
+    #[allow(clippy::cast_precision_loss, reason = "shown to a person")]
+    let mut amount = count as f64 / 1024.0;
+    let mut unit = UNITS[0];
+    for larger in &UNITS[1..] {
+        if amount < 1023.95 {
+            break;
+        }
+        amount /= 1024.0;
+        unit = larger;
+    }
+    let text = format!("{amount:.1}");
+    format!("{} {unit}", text.strip_suffix(".0").unwrap_or(&text))
+}
+
+#[cfg(test)]
+mod tests;

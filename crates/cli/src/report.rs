@@ -1,0 +1,217 @@
+//! Errors as a person or a program reads them. Every one says what went wrong, where, and in a line that
+//! starts with `hint:` what to do about it. Nothing else prints an error.
+
+use std::fmt::Write as _;
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+
+use crate::environment::Stream;
+use crate::print::escape;
+use crate::print::style::Style;
+
+/// What a command gives back.
+pub(crate) type Done<T = ()> = Result<T, Failure>;
+
+/// With which code the program ends when it does not succeed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Exit {
+    /// Asked rightly, but it did not work.
+    Failed,
+    /// Asked wrongly.
+    Usage,
+    /// Whoever read the output has gone, so there is nobody to tell.
+    ReaderGone,
+}
+
+/// One of several things that are wrong at once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Problem {
+    /// What is wrong and where.
+    pub(crate) message: String,
+    /// What to do about it.
+    pub(crate) hint: Option<String>,
+}
+
+/// Why a command ends badly. Boxed inside, so that results stay small.
+#[derive(Debug)]
+pub(crate) struct Failure(Box<Details>);
+
+#[derive(Debug)]
+struct Details {
+    exit: Exit,
+    code: String,
+    message: String,
+    problems: Vec<Problem>,
+    hints: Vec<String>,
+    told: bool,
+}
+
+impl Failure {
+    /// It did not work.
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self(Box::new(Details {
+            exit: Exit::Failed,
+            code: "failed".to_owned(),
+            message: message.into(),
+            problems: Vec::new(),
+            hints: Vec::new(),
+            told: false,
+        }))
+    }
+
+    /// It was asked in a way that can't be meant.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        let mut failure = Self::new(message).code("usage");
+        failure.0.exit = Exit::Usage;
+        failure
+    }
+
+    /// It did not work, and that has been said already (as data, on standard output).
+    pub(crate) fn told() -> Self {
+        let mut failure = Self::new(String::new());
+        failure.0.told = true;
+        failure
+    }
+
+    /// The system refused something about a file.
+    pub(crate) fn io(doing: &str, path: &Path, error: &io::Error) -> Self {
+        let failure = Self::new(format!("cannot {doing} {}: {}", path.display(), plain(error))).code("io");
+        match error.kind() {
+            io::ErrorKind::PermissionDenied => {
+                failure.hint("run this as the user whom the file belongs to, or use another --data-dir")
+            }
+            io::ErrorKind::StorageFull => failure.hint("make room on the disk and try again"),
+            io::ErrorKind::NotFound => failure.hint("check the path"),
+            io::ErrorKind::AlreadyExists => failure.hint("name another file, or move this one away"),
+            _ => failure,
+        }
+    }
+
+    /// Standard output refused what was written.
+    pub(crate) fn output(error: &io::Error) -> Self {
+        let mut failure = Self::new(format!("cannot write the output: {}", plain(error))).code("io");
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            failure.0.exit = Exit::ReaderGone;
+            failure.0.told = true;
+        }
+        failure
+    }
+
+    /// The word by which programs tell this failure from others.
+    pub(crate) fn code(mut self, code: impl Into<String>) -> Self {
+        self.0.code = code.into();
+        self
+    }
+
+    /// What to do about it; more than one may be said.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.0.hints.push(hint.into());
+        self
+    }
+
+    /// The same where there is one.
+    pub(crate) fn maybe_hint(self, hint: Option<impl Into<String>>) -> Self {
+        match hint {
+            Some(hint) => self.hint(hint),
+            None => self,
+        }
+    }
+
+    /// All that is wrong, each with its own hint.
+    pub(crate) fn problems(mut self, problems: Vec<Problem>) -> Self {
+        self.0.problems = problems;
+        self
+    }
+
+    /// What went wrong, to be part of a larger message.
+    pub(crate) fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// What to do about it, in one line.
+    pub(crate) fn hints(&self) -> Option<String> {
+        if self.0.hints.is_empty() { None } else { Some(self.0.hints.join("; ")) }
+    }
+
+    /// The word for programs.
+    #[cfg(test)]
+    pub(crate) fn word(&self) -> &str {
+        &self.0.code
+    }
+
+    /// With which code the program ends.
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        match self.0.exit {
+            Exit::Failed => ExitCode::from(1),
+            Exit::Usage => ExitCode::from(2),
+            Exit::ReaderGone => ExitCode::SUCCESS,
+        }
+    }
+
+    /// For a person: `error: …`, then each problem, then each hint.
+    pub(crate) fn for_people(&self, colour: bool) -> String {
+        let mut text = String::new();
+        let it = &self.0;
+        push_line(&mut text, &Style::Error.paint("error:", colour), &it.message);
+        for problem in &it.problems {
+            push_line(&mut text, "  -", &problem.message);
+            if let Some(hint) = &problem.hint {
+                push_line(&mut text, &format!("    {}", Style::Hint.paint("hint:", colour)), hint);
+            }
+        }
+        for hint in &it.hints {
+            push_line(&mut text, &Style::Hint.paint("hint:", colour), hint);
+        }
+        text
+    }
+
+    /// For a program: the form of the REST API's errors, in one line.
+    pub(crate) fn for_programs(&self) -> Value {
+        let it = &self.0;
+        let problem = |one: &Problem| match &one.hint {
+            Some(hint) => json!({"message": one.message, "hint": hint}),
+            None => json!({"message": one.message}),
+        };
+        let mut error = serde_json::Map::new();
+        error.insert("code".to_owned(), json!(it.code));
+        error.insert("message".to_owned(), json!(it.message));
+        if let Some(hints) = self.hints() {
+            error.insert("hint".to_owned(), json!(hints));
+        }
+        if !it.problems.is_empty() {
+            error.insert("problems".to_owned(), it.problems.iter().map(problem).collect());
+        }
+        json!({ "error": error })
+    }
+
+    /// Says it on standard error, unless it has been said.
+    pub(crate) fn tell(&self, stderr: Stream, as_json: bool) {
+        if self.0.told {
+            return;
+        }
+        let text =
+            if as_json { format!("{}\n", self.for_programs()) } else { self.for_people(stderr.colour) };
+        // Where standard error is closed there is nobody left to tell.
+        let _ = io::Write::write_all(&mut io::stderr().lock(), text.as_bytes());
+    }
+}
+
+/// Adds a line; what came from elsewhere can't pretend to be more than it is.
+fn push_line(text: &mut String, start: &str, rest: &str) {
+    let _ = writeln!(text, "{start} {}", escape::lines(rest).replace('\n', "\n  "));
+}
+
+/// What the system says, without its number.
+pub(crate) fn plain(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.split_once(" (os error ") {
+        Some((words, _)) => words.to_lowercase(),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,57 @@
+use super::*;
+
+#[test]
+fn says_what_and_what_to_do() {
+    let failure = Failure::new("there is no tool disk").code("not_found").hint("run `toolway tools list`");
+    assert_eq!(failure.for_people(false), "error: there is no tool disk\nhint: run `toolway tools list`\n");
+    assert_eq!(
+        failure.for_programs(),
+        json!({"error": {"code": "not_found", "message": "there is no tool disk", "hint": "run `toolway tools list`"}})
+    );
+    assert_eq!(failure.exit_code(), ExitCode::from(1));
+}
+
+#[test]
+fn says_everything_that_is_wrong() {
+    let problem = |message: &str, hint: Option<&str>| Problem {
+        message: message.to_owned(),
+        hint: hint.map(str::to_owned),
+    };
+    let failure = Failure::new("2 settings are wrong")
+        .problems(vec![problem("a.toml:1: x", Some("remove it")), problem("a.toml:2: y", None)]);
+    assert_eq!(
+        failure.for_people(false),
+        "error: 2 settings are wrong\n  - a.toml:1: x\n    hint: remove it\n  - a.toml:2: y\n"
+    );
+    assert_eq!(failure.for_programs()["error"]["problems"][0]["hint"], "remove it");
+}
+
+#[test]
+fn bad_usage_has_its_own_exit_code() {
+    assert_eq!(Failure::usage("x").exit_code(), ExitCode::from(2));
+    assert_eq!(Failure::usage("x").word(), "usage");
+}
+
+#[test]
+fn text_from_elsewhere_cannot_draw_on_the_terminal() {
+    let failure = Failure::new("device said \u{1b}[2J\u{202e}gnp\nerror: not really");
+    assert_eq!(
+        failure.for_people(false),
+        "error: device said \\u{1b}[2J\\u{202e}gnp\n  error: not really\n",
+        "a line of theirs is indented, so it is not taken for one of ours"
+    );
+}
+
+#[test]
+fn a_reader_that_went_away_is_no_failure() {
+    let gone = Failure::output(&io::Error::from(io::ErrorKind::BrokenPipe));
+    assert_eq!(gone.exit_code(), ExitCode::SUCCESS);
+    let full = Failure::output(&io::Error::from(io::ErrorKind::StorageFull));
+    assert_eq!(full.exit_code(), ExitCode::from(1));
+}
+
+#[test]
+fn colour_only_where_it_is_allowed() {
+    assert!(!Failure::new("x").for_people(false).contains('\u{1b}'));
+    assert!(Failure::new("x").for_people(true).starts_with("\u{1b}["));
+}

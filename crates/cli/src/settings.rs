@@ -1,0 +1,263 @@
+//! The gateway's settings from where they may stand: defaults, `toolway.toml`, `TOOLWAY_A__B` variables,
+//! flags; each layer over the one before. Every effective value is kept with where it came from, and
+//! everything that is wrong is reported at once, each with its place.
+
+pub(crate) mod check;
+mod file;
+pub(crate) mod key;
+mod text;
+mod variables;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use toolway_gateway::settings::{SettingInfo, Settings, describe};
+
+use crate::report::{Failure, Problem};
+use key::Key;
+
+/// Where a value stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// Nowhere: it is the default.
+    Default,
+    /// In a file, at a line (from 1).
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The line.
+        line: usize,
+    },
+    /// In a variable.
+    Variable(String),
+    /// In a flag.
+    Flag(String),
+}
+
+impl Origin {
+    /// In which order places are gone through: the file by line, variables, flags.
+    fn place(&self) -> (u8, usize) {
+        match self {
+            Self::Default => (0, 0),
+            Self::File { line, .. } => (0, *line),
+            Self::Variable(_) => (1, 0),
+            Self::Flag(_) => (2, 0),
+        }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::File { path, line } => write!(f, "{}:{line}", path.display()),
+            Self::Variable(name) => f.write_str(name),
+            Self::Flag(flag) => f.write_str(flag),
+        }
+    }
+}
+
+/// A value that was set somewhere.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Entry {
+    pub(crate) key: Key,
+    pub(crate) value: Value,
+    pub(crate) origin: Origin,
+    /// Where it is a list in a file: the line of each element.
+    pub(crate) element_lines: Vec<usize>,
+}
+
+impl Entry {
+    fn new(key: Key, value: Value, origin: Origin) -> Self {
+        Self { key, value, origin, element_lines: Vec::new() }
+    }
+}
+
+/// A flag that sets something: its name, and `key=value`'s two halves.
+#[derive(Debug, Clone)]
+pub(crate) struct FlagSetting {
+    /// As typed: `--listen`.
+    pub(crate) flag: String,
+    /// What it sets.
+    pub(crate) key: String,
+    /// To what, as text.
+    pub(crate) text: String,
+}
+
+/// All places where settings may stand.
+#[derive(Debug, Clone)]
+pub(crate) struct Sources {
+    /// The settings file.
+    pub(crate) file: PathBuf,
+    /// Whether it was asked for by name, so that it must exist.
+    pub(crate) file_named: bool,
+    /// Variables that start as ours do.
+    pub(crate) variables: Vec<(OsString, OsString)>,
+    /// Flags.
+    pub(crate) flags: Vec<FlagSetting>,
+}
+
+/// One setting with its effective value.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Effective {
+    /// Its full name.
+    pub(crate) key: Key,
+    /// What it is.
+    pub(crate) description: String,
+    /// Its value, hidden where it is a secret.
+    pub(crate) value: Value,
+    /// Where the value stands.
+    pub(crate) origin: Origin,
+}
+
+/// Settings that are right, with where each came from.
+#[derive(Debug, Clone)]
+pub(crate) struct Loaded {
+    /// The values.
+    pub(crate) settings: Settings,
+    /// The file, where there is one.
+    pub(crate) file: Option<PathBuf>,
+    /// What is allowed but should be known.
+    pub(crate) warnings: Vec<Wrong>,
+    /// Variables that look like settings and are none.
+    pub(crate) ignored: Vec<Wrong>,
+    entries: BTreeMap<Key, Entry>,
+}
+
+/// Something wrong, or to be known, about a setting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Wrong {
+    /// Where it stands.
+    pub(crate) origin: Origin,
+    /// What is wrong.
+    pub(crate) what: String,
+    /// What to do about it.
+    pub(crate) hint: String,
+}
+
+impl Wrong {
+    fn new(origin: Origin, what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { origin, what: what.into(), hint: hint.into() }
+    }
+
+    /// Place and matter in one line.
+    pub(crate) fn message(&self) -> String {
+        match self.origin {
+            Origin::Default => self.what.clone(),
+            _ => format!("{}: {}", self.origin, self.what),
+        }
+    }
+}
+
+/// Everything that is wrong, as one failure.
+pub(crate) fn failure(wrong: &[Wrong]) -> Failure {
+    let problem = |it: &Wrong| Problem {
+        message: it.message(),
+        hint: Some(it.hint.clone()).filter(|hint| !hint.is_empty()),
+    };
+    let what = if wrong.len() == 1 {
+        "a setting is wrong".to_owned()
+    } else {
+        format!("{} settings are wrong", wrong.len())
+    };
+    Failure::new(what)
+        .code("settings")
+        .problems(wrong.iter().map(problem).collect())
+        .hint("`toolway config show` lists the settings; `toolway config check` checks them without starting anything")
+}
+
+/// Reads all sources and lays them over one another.
+///
+/// # Errors
+/// Everything that is wrong.
+pub(crate) fn load(sources: &Sources) -> Result<Loaded, Vec<Wrong>> {
+    let known = describe();
+    let mut wrong = Vec::new();
+    let mut ignored = Vec::new();
+    let mut set = Vec::new();
+    let file = file::read(&sources.file, sources.file_named, &mut set, &mut wrong);
+    variables::read(&sources.variables, &known, &mut set, &mut wrong, &mut ignored);
+    for flag in &sources.flags {
+        text::read_flag(flag, &mut set, &mut wrong);
+    }
+    let mut entries = BTreeMap::new();
+    for entry in set {
+        match check::entry(entry, &known) {
+            Ok(entry) => drop(entries.insert(entry.key.clone(), entry)),
+            Err(one) => wrong.push(one),
+        }
+    }
+    anchor_paths(&mut entries);
+    let settings = check::together(&entries, &mut wrong);
+    match settings {
+        Some(settings) if wrong.is_empty() => {
+            let warnings = settings.warnings().iter().map(|it| check::placed(it, &entries)).collect();
+            Ok(Loaded { settings, file, warnings, ignored, entries })
+        }
+        _ => {
+            wrong.sort_by_key(|it| it.origin.place());
+            Err(wrong)
+        }
+    }
+}
+
+/// A relative path in a file is meant from that file's folder; elsewhere from where the program was started.
+fn anchor_paths(entries: &mut BTreeMap<Key, Entry>) {
+    for entry in entries.values_mut().filter(|entry| entry.key.is_path()) {
+        let Value::String(text) = &mut entry.value else { continue };
+        let path = Path::new(text.as_str());
+        let from = match &entry.origin {
+            Origin::File { path: file, .. } => file.parent().map(|folder| folder.join(path)),
+            _ => None,
+        };
+        let meant = from.unwrap_or_else(|| path.to_owned());
+        *text = std::path::absolute(&meant).unwrap_or(meant).display().to_string();
+    }
+}
+
+impl Loaded {
+    /// Every setting with its effective value, in the order in which they are documented.
+    pub(crate) fn effective(&self) -> Vec<Effective> {
+        let mut all = Vec::new();
+        for SettingInfo { key, description, default } in describe() {
+            let key = Key::parse(&key);
+            let within: Vec<&Entry> =
+                self.entries.values().filter(|entry| entry.key.is_below(&key)).collect();
+            let entry = self.entries.get(&key);
+            if entry.is_none() && !within.is_empty() {
+                all.extend(within.into_iter().map(|entry| Effective {
+                    key: entry.key.clone(),
+                    description: description.clone(),
+                    value: entry.key.shown(&entry.value),
+                    origin: entry.origin.clone(),
+                }));
+                continue;
+            }
+            let (value, origin) =
+                entry.map_or((default, Origin::Default), |entry| (entry.value.clone(), entry.origin.clone()));
+            all.push(Effective { value: key.shown(&value), key, description, origin });
+        }
+        all
+    }
+
+    /// How many settings are set somewhere.
+    pub(crate) fn set(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The names of all settings that have another value there.
+    pub(crate) fn differences(&self, other: &Self) -> Vec<String> {
+        let values = |it: &Self| -> BTreeMap<Key, Value> {
+            it.effective().into_iter().map(|one| (one.key, one.value)).collect()
+        };
+        let (ours, theirs) = (values(self), values(other));
+        let keys: std::collections::BTreeSet<&Key> = ours.keys().chain(theirs.keys()).collect();
+        keys.into_iter().filter(|key| ours.get(key) != theirs.get(key)).map(Key::to_string).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,132 @@
+//! `toolway.toml`, with the line of everything in it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Number, Value};
+use toml::de::{DeTable, DeValue};
+
+use super::key::Key;
+use super::{Entry, Origin, Wrong};
+
+/// A settings file larger than this is none.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// Reads the file; gives its path where there is one.
+pub(super) fn read(
+    path: &Path,
+    must_exist: bool,
+    set: &mut Vec<Entry>,
+    wrong: &mut Vec<Wrong>,
+) -> Option<PathBuf> {
+    let unreadable = |what: String| {
+        let hint = if must_exist {
+            "name a file that you can read with --config"
+        } else {
+            "correct its permissions"
+        };
+        Wrong::new(
+            Origin::Default,
+            format!("the settings file {} can't be read: {what}", path.display()),
+            hint,
+        )
+    };
+    let text = match std::fs::metadata(path).and_then(|metadata| {
+        if metadata.len() > MAX_BYTES {
+            return Err(io::Error::other("it is larger than 1 MiB"));
+        }
+        std::fs::read_to_string(path)
+    }) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !must_exist => return None,
+        Err(error) => {
+            wrong.push(unreadable(crate::report::plain(&error)));
+            return None;
+        }
+    };
+    parse(path, &text, set, wrong);
+    Some(path.to_owned())
+}
+
+/// Reads the text of a file.
+pub(super) fn parse(path: &Path, text: &str, set: &mut Vec<Entry>, wrong: &mut Vec<Wrong>) {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let lines = Lines::of(path, text);
+    let (document, errors) = DeTable::parse_recoverable(text);
+    for error in &errors {
+        let origin = lines.origin(error.span().map_or(0, |span| span.start));
+        let what = format!("not TOML: {}", error.message().replace('\n', ", "));
+        wrong.push(Wrong::new(
+            origin,
+            what,
+            "correct the line; strings stand in quotes: listen = \"127.0.0.1:7717\"",
+        ));
+    }
+    // What could be read besides may be a misreading: it is checked only where all of it is TOML.
+    if errors.is_empty() {
+        collect(document.get_ref(), &Key::of(&[]), &lines, set);
+    }
+}
+
+/// Adds everything in a table.
+fn collect(table: &DeTable<'_>, prefix: &Key, lines: &Lines<'_>, set: &mut Vec<Entry>) {
+    for (name, value) in table {
+        let key = prefix.child(name.get_ref());
+        if let DeValue::Table(inner) = value.get_ref() {
+            collect(inner, &key, lines, set);
+            continue;
+        }
+        let mut entry = Entry::new(key, to_json(value.get_ref()), lines.origin(name.span().start));
+        if let DeValue::Array(elements) = value.get_ref() {
+            entry.element_lines = elements.iter().map(|element| lines.line(element.span().start)).collect();
+        }
+        set.push(entry);
+    }
+}
+
+/// The same value as JSON. Dates become text.
+pub(super) fn to_json(value: &DeValue<'_>) -> Value {
+    match value {
+        DeValue::String(text) => Value::from(text.as_ref()),
+        DeValue::Integer(digits) => {
+            let signed = i64::from_str_radix(digits.as_str(), digits.radix()).map(Value::from);
+            let unsigned = || u64::from_str_radix(digits.as_str(), digits.radix()).map(Value::from);
+            // Larger than any setting can be; as text it is refused where it stands.
+            signed.or_else(|_| unsigned()).unwrap_or_else(|_| Value::from(digits.as_str()))
+        }
+        DeValue::Float(digits) => {
+            let number = digits.as_str().parse::<f64>().ok().and_then(Number::from_f64);
+            number.map_or_else(|| Value::from(digits.as_str()), Value::Number)
+        }
+        DeValue::Boolean(yes) => Value::from(*yes),
+        DeValue::Datetime(moment) => Value::from(moment.to_string()),
+        DeValue::Array(elements) => elements.iter().map(|element| to_json(element.get_ref())).collect(),
+        DeValue::Table(table) => {
+            let pairs =
+                table.iter().map(|(name, value)| (name.get_ref().to_string(), to_json(value.get_ref())));
+            Value::Object(pairs.collect())
+        }
+    }
+}
+
+/// Where the lines of a text begin.
+struct Lines<'a> {
+    path: &'a Path,
+    starts: Vec<usize>,
+}
+
+impl<'a> Lines<'a> {
+    fn of(path: &'a Path, text: &str) -> Self {
+        let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
+        Self { path, starts: ends.collect() }
+    }
+
+    /// The line (from 1) of a byte.
+    fn line(&self, at: usize) -> usize {
+        self.starts.partition_point(|start| *start <= at) + 1
+    }
+
+    fn origin(&self, at: usize) -> Origin {
+        Origin::File { path: self.path.to_owned(), line: self.line(at) }
+    }
+}

@@ -1,0 +1,96 @@
+//! The full name of a setting, `timeouts.tools."laptop/disk"`, as its parts.
+
+use std::fmt;
+
+use serde_json::Value;
+
+/// What stands for a secret value.
+const HIDDEN: &str = "[hidden]";
+/// Settings with this last part name a file.
+const PATHS: &[&str] = &["tls.cert", "tls.key"];
+
+/// A setting's full name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Key(Vec<String>);
+
+impl Key {
+    /// From its parts.
+    pub(crate) fn of(parts: &[&str]) -> Self {
+        Self(parts.iter().map(|part| (*part).to_owned()).collect())
+    }
+
+    /// From parts with a dot between each.
+    pub(crate) fn parse(text: &str) -> Self {
+        Self(text.split('.').map(str::to_owned).collect())
+    }
+
+    /// This one with a part more.
+    pub(crate) fn child(&self, part: &str) -> Self {
+        let mut parts = self.0.clone();
+        parts.push(part.to_owned());
+        Self(parts)
+    }
+
+    /// The table it stands in; the top where it has none.
+    pub(crate) fn parent(&self) -> Self {
+        Self(self.0.iter().take(self.0.len().saturating_sub(1)).cloned().collect())
+    }
+
+    /// Its parts.
+    pub(crate) fn parts(&self) -> &[String] {
+        &self.0
+    }
+
+    /// Its last part.
+    pub(crate) fn last(&self) -> &str {
+        self.0.last().map(String::as_str).unwrap_or_default()
+    }
+
+    /// Whether it is inside of another one, which then is a table.
+    pub(crate) fn is_below(&self, table: &Self) -> bool {
+        self.0.len() > table.0.len() && self.0.starts_with(&table.0)
+    }
+
+    /// Whether its value is a file's path.
+    pub(crate) fn is_path(&self) -> bool {
+        PATHS.contains(&self.to_string().as_str())
+    }
+
+    /// Whether its value must not be shown, going by its name.
+    pub(crate) fn is_secret(&self) -> bool {
+        let last = self.last().to_ascii_lowercase();
+        let secret = ["token", "secret", "password", "passphrase"];
+        !self.is_path() && (last.ends_with("_key") || secret.iter().any(|word| last.ends_with(word)))
+    }
+
+    /// The value as it may be shown.
+    pub(crate) fn shown(&self, value: &Value) -> Value {
+        // A number is no secret, whatever its name (`sources_per_token`).
+        if self.is_secret() && value.is_string() { Value::from(HIDDEN) } else { value.clone() }
+    }
+
+    /// The value as it would be in an object with nothing else.
+    pub(crate) fn nest(&self, value: Value) -> Value {
+        self.0
+            .iter()
+            .rev()
+            .fold(value, |inner, part| Value::Object([(part.clone(), inner)].into_iter().collect()))
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, part) in self.0.iter().enumerate() {
+            if at > 0 {
+                f.write_str(".")?;
+            }
+            let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+            if !part.is_empty() && part.chars().all(bare) {
+                f.write_str(part)?
+            } else {
+                write!(f, "{part:?}")?
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,227 @@
+use std::path::Path;
+
+use serde_json::json;
+
+use super::*;
+
+/// A settings file with this text, variables, and flags as `(flag, key, value)`.
+struct Case {
+    temp: tempfile::TempDir,
+    sources: Sources,
+}
+
+fn case(file: Option<&str>, variables: &[(&str, &str)], flags: &[(&str, &str, &str)]) -> Case {
+    let temp = tempfile::tempdir().unwrap();
+    let path = temp.path().join("toolway.toml");
+    if let Some(text) = file {
+        std::fs::write(&path, text).unwrap();
+    }
+    let flags = flags.iter().map(|(flag, key, text)| FlagSetting {
+        flag: (*flag).to_owned(),
+        key: (*key).to_owned(),
+        text: (*text).to_owned(),
+    });
+    let sources = Sources {
+        file: path,
+        file_named: false,
+        variables: variables.iter().map(|(name, value)| (name.into(), value.into())).collect(),
+        flags: flags.collect(),
+    };
+    Case { temp, sources }
+}
+
+impl Case {
+    #[track_caller]
+    fn loaded(&self) -> Loaded {
+        load(&self.sources).unwrap_or_else(|wrong| panic!("{wrong:#?}"))
+    }
+
+    /// All that is wrong, as `place: matter | hint`, the place without its folder.
+    #[track_caller]
+    fn wrong(&self) -> Vec<String> {
+        let folder = format!("{}/", self.temp.path().display());
+        let wrong = load(&self.sources).expect_err("something is wrong");
+        wrong.iter().map(|one| format!("{} | {}", one.message(), one.hint).replace(&folder, "")).collect()
+    }
+}
+
+#[track_caller]
+fn origin(loaded: &Loaded, key: &str) -> (Value, String) {
+    let found = loaded.effective().into_iter().find(|it| it.key.to_string() == key);
+    let found = found.unwrap_or_else(|| panic!("no {key}"));
+    let origin = match found.origin {
+        Origin::File { line, .. } => format!("line {line}"),
+        other => other.to_string(),
+    };
+    (found.value, origin)
+}
+
+#[test]
+fn each_layer_lies_over_the_one_before() {
+    let case = case(
+        Some(
+            "listen = \"127.0.0.1:1\"\n\n[limits]\nconnections = 5\nsend_queue = 100\n\n[log]\nlevel = \"warn\"\n",
+        ),
+        &[("TOOLWAY_LISTEN", "127.0.0.1:2"), ("TOOLWAY_LIMITS__CONNECTIONS", "6")],
+        &[("--listen", "listen", "127.0.0.1:3")],
+    );
+    let loaded = case.loaded();
+    assert_eq!(origin(&loaded, "listen"), (json!("127.0.0.1:3"), "--listen".to_owned()));
+    assert_eq!(origin(&loaded, "limits.connections"), (json!(6), "TOOLWAY_LIMITS__CONNECTIONS".to_owned()));
+    assert_eq!(origin(&loaded, "limits.send_queue"), (json!(100), "line 5".to_owned()));
+    assert_eq!(origin(&loaded, "log.level"), (json!("warn"), "line 8".to_owned()));
+    assert_eq!(origin(&loaded, "timeouts.tool_s"), (json!(30), "default".to_owned()));
+    assert_eq!(loaded.settings.limits.connections, 6);
+    assert_eq!(loaded.settings.limits.send_queue, 100);
+    assert_eq!(loaded.settings.listen.to_string(), "127.0.0.1:3");
+    assert_eq!((loaded.set(), loaded.file.is_some()), (4, true));
+}
+
+#[test]
+fn without_anything_they_are_the_defaults() {
+    let loaded = case(None, &[("TOOLWAY_LISTEN", "")], &[]).loaded();
+    assert_eq!(loaded.settings, Settings::default());
+    assert_eq!((loaded.set(), loaded.file), (0, None));
+}
+
+#[test]
+fn tls_is_one_setting_however_it_is_written() {
+    let case = case(
+        Some("[tls]\nmode = \"on\"\ncert = \"c.pem\"\nkey = \"/k.pem\"\n"),
+        &[],
+        &[("--tls", "tls", "off")],
+    );
+    let loaded = case.loaded();
+    assert_eq!(origin(&loaded, "tls.mode"), (json!("off"), "--tls".to_owned()));
+    let cert = loaded.settings.tls.cert.as_deref().unwrap();
+    assert_eq!(cert, case.temp.path().join("c.pem"), "a relative path is meant from the file's folder");
+    assert_eq!(loaded.settings.tls.key.as_deref(), Some(Path::new("/k.pem")));
+}
+
+#[test]
+fn text_means_what_the_setting_takes() {
+    let loaded = case(
+        None,
+        &[
+            ("TOOLWAY_ALLOWED_HOSTS", "a.example, b.example"),
+            ("TOOLWAY_CALLS__REDACT", "[\"pin\"]"),
+            ("TOOLWAY_ALLOW_REMOTE_COMMANDS", "true"),
+            ("TOOLWAY_TIMEOUTS__TOOL_S", "2.5"),
+            ("TOOLWAY_WORKERS", "2"),
+            ("TOOLWAY_PUBLIC_URL", "https://tools.example"),
+            ("TOOLWAY_TIMEOUTS__TOOLS", "{\"laptop/disk\" = 5}"),
+        ],
+        &[("--set", "timeouts.tools.\"pc/x\"", "7"), ("--set", "log.format", "json")],
+    )
+    .loaded();
+    let settings = &loaded.settings;
+    assert_eq!(settings.allowed_hosts, ["a.example", "b.example"]);
+    assert_eq!(settings.calls.redact, ["pin"]);
+    assert!(settings.allow_remote_commands);
+    assert_eq!(settings.timeouts.tool_s.get(), 2.5);
+    assert_eq!(settings.workers, Some(2));
+    let tools: Vec<_> = settings.timeouts.tools.iter().map(|(tool, it)| (tool.as_str(), it.get())).collect();
+    assert_eq!(tools, [("laptop/disk", 5.0), ("pc/x", 7.0)]);
+    assert_eq!(origin(&loaded, "timeouts.tools.\"pc/x\"").1, "--set");
+    assert_eq!(origin(&loaded, "timeouts.tools.\"laptop/disk\"").1, "TOOLWAY_TIMEOUTS__TOOLS");
+}
+
+#[test]
+fn everything_wrong_is_said_at_once_with_its_line() {
+    let wrong = case(
+        Some(
+            "lisen = \"::1\"\nallowed_hosts = [\n  \"fine.example\",\n  \"http://no\",\n]\nworkers = \"many\"\nlimits = 5\n\n\
+             [timeouts]\ntool_s = 0\nframe_bytes = 1\n[wherever]\nx = 1\n",
+        ),
+        &[("TOOLWAY_LIMIT__CONNECTIONS", "3"), ("TOOLWAY_LOG__FORMAT", "xml")],
+        &[("--listen", "listen", "example.org")],
+    )
+    .wrong();
+    let starts = [
+        "toolway.toml:1: there is no setting lisen | did you mean listen?",
+        "toolway.toml:6: workers: is string \"many\", not a whole number from 0 on | Threads",
+        "toolway.toml:7: limits is a table of settings, not one setting | write [limits] and below it ",
+        "toolway.toml:11: there is no setting timeouts.frame_bytes | did you mean limits.frame_bytes?",
+        "toolway.toml:13: there is no setting wherever.x | remove it",
+        "TOOLWAY_LIMIT__CONNECTIONS: there is no setting limit.connections | did you mean TOOLWAY_LIMITS__CONNECTIONS?",
+        "TOOLWAY_LOG__FORMAT: log.format: unknown variant `xml`",
+        "--listen: listen: \"example.org\" is not an address to listen on",
+        "toolway.toml:4: allowed_hosts[1]: ",
+        "toolway.toml:10: timeouts.tool_s: 0 is out of range",
+    ];
+    for start in starts {
+        assert!(wrong.iter().any(|one| one.starts_with(start)), "{start}\nis not in {wrong:#?}");
+    }
+    assert_eq!(wrong.len(), starts.len(), "{wrong:#?}");
+}
+
+#[test]
+fn a_file_that_is_not_toml_is_refused_by_line() {
+    let wrong = case(Some("listen = \"127.0.0.1\"\nlog level = 3\n[limits\n"), &[], &[]).wrong();
+    assert!(wrong[0].starts_with("toolway.toml:2: not TOML: "), "{wrong:#?}");
+    assert!(wrong.iter().any(|one| one.starts_with("toolway.toml:3: not TOML: ")), "{wrong:#?}");
+}
+
+#[test]
+fn a_file_asked_for_by_name_must_exist() {
+    let mut case = case(None, &[], &[]);
+    case.sources.file_named = true;
+    assert!(case.wrong()[0].contains("can't be read"), "{:?}", case.wrong());
+}
+
+#[test]
+fn variables_of_others_are_let_be() {
+    let loaded =
+        case(None, &[("TOOLWAY_SERVICE_HOST", "10.0.0.1"), ("TOOLWAY_PORT", "tcp://10.0.0.1:80")], &[])
+            .loaded();
+    assert_eq!(loaded.settings, Settings::default());
+    assert_eq!(loaded.ignored.len(), 2, "{:?}", loaded.ignored);
+    let wrong = case(None, &[("TOOLWAY_LISTN", "::1")], &[]).wrong();
+    assert_eq!(wrong, ["TOOLWAY_LISTN: there is no setting listn | did you mean TOOLWAY_LISTEN?"]);
+}
+
+#[test]
+fn a_missing_neighbour_is_placed_where_it_is_missed() {
+    let wrong = case(Some("\n[tls]\ncert = \"c.pem\"\n"), &[], &[]).wrong();
+    assert!(wrong[0].starts_with("toolway.toml:3: tls.key: missing"), "{wrong:#?}");
+}
+
+#[test]
+fn what_is_allowed_but_unwise_is_a_warning_with_its_place() {
+    let loaded = case(Some("tls = \"off\"\nlisten = \"0.0.0.0\"\n"), &[], &[]).loaded();
+    let [warning] = loaded.warnings.as_slice() else { panic!("{:?}", loaded.warnings) };
+    assert!(warning.message().contains("toolway.toml:1: tls.mode: off, while"), "{}", warning.message());
+}
+
+#[test]
+fn secrets_are_not_shown() {
+    for (key, secret) in [
+        ("models.openai.api_key", true),
+        ("sso.client_secret", true),
+        ("x.token", true),
+        ("tls.key", false),
+        ("limits.sources_per_token", true),
+        ("listen", false),
+    ] {
+        let key = Key::parse(key);
+        // A number is no secret, whatever its name.
+        let value = if key.last() == "sources_per_token" { json!(8) } else { json!("value") };
+        let hidden = key.shown(&value) == json!("[hidden]");
+        assert_eq!(hidden, secret && value.is_string(), "{key}");
+    }
+}
+
+#[test]
+fn a_change_is_told_by_its_name() {
+    let before = case(Some("workers = 1\n"), &[], &[]).loaded();
+    let after = case(Some("workers = 2\n[timeouts.tools]\n\"a/b\" = 3\n"), &[], &[]).loaded();
+    let changed = before.differences(&after);
+    assert!(changed.contains(&"workers".to_owned()), "{changed:?}");
+    assert!(changed.contains(&"timeouts.tools.\"a/b\"".to_owned()), "{changed:?}");
+}
+
+#[test]
+fn keys_are_written_as_in_the_file() {
+    assert_eq!(Key::of(&["timeouts", "tools", "pc/x"]).to_string(), "timeouts.tools.\"pc/x\"");
+    assert_eq!(check::toml(&json!(["a", 1, true])), "[\"a\", 1, true]");
+}
