@@ -53,6 +53,25 @@ fn numbers_of_usage_that_are_not_known_are_null() {
     );
 }
 
+/// The quick way to write a request and the plain one give the same frame.
+#[test]
+fn requests_are_written_the_same_either_way() {
+    let text = "01890a5d-ac96-774b-bcce-b302099a8057";
+    let id: CallId = text.parse().unwrap();
+    let args = RawJson::parse(r#"{ "b":1.0 }"#).unwrap();
+    for (deadline_ms, attempt) in [(None, None), (Some(29_950), Some(2))] {
+        let plain = ToolCallRequest {
+            id: text.into(),
+            name: "a \"b\"".into(),
+            args: args.clone(),
+            deadline_ms,
+            attempt,
+        };
+        let quick = ToolCallRequest::write(id, "a \"b\"", &args, deadline_ms, attempt);
+        assert_eq!(quick, GatewayMessage::from(plain).encode());
+    }
+}
+
 #[track_caller]
 fn result_frame(outcome: &Outcome, expected: &str) {
     let id: CallId = "01890a5d-ac96-774b-bcce-b302099a8057".parse().unwrap();
