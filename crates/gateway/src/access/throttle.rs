@@ -59,6 +59,15 @@ impl Throttle {
     }
 }
 
+impl Throttle {
+    /// Gives an attempt back: it was a good one.
+    pub fn give_back(&self, from: IpAddr) {
+        if let Some(bucket) = self.buckets.lock().get_mut(&network_of(from)) {
+            bucket.left = (bucket.left + 1.0).min(self.a_minute);
+        }
+    }
+}
+
 /// An address of version 6 counts with all of its /64, which one host has to itself.
 fn network_of(ip: IpAddr) -> IpAddr {
     match ip.to_canonical() {

@@ -105,6 +105,7 @@ async fn pair(
     let new = NewToken { role: grant.role, label, agent: grant.agent, device, expires_ms: None };
     let (token, state) = app.access.tokens.create(new).await?;
     taken.spend();
+    app.access.pair_tries.give_back(client.ip);
     tracing::info!(token = state.id(), role = %state.role(), label = state.label, from = %client.ip, "paired");
     Ok(Json(PairResponse {
         paired: true,

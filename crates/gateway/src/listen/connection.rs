@@ -1,6 +1,7 @@
 //! One accepted connection, from its first byte to the end of its HTTP: agreeing on encryption, then requests
 //! one after another. A WebSocket leaves here with its upgrade and lives on in a task of its own.
 
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -55,13 +56,11 @@ pub(crate) async fn serve_connection(
 }
 
 async fn run(terms: Terms, stream: TcpStream, place: OwnedSemaphorePermit, open: TaskTrackerToken) {
-    // Without it, small frames wait up to 40 ms for the acknowledgement of the one before.
-    let (Ok(()), Ok(peer), Ok(local)) = (stream.set_nodelay(true), stream.peer_addr(), stream.local_addr())
-    else {
+    let Terms { router, tls, patience, finish, abort: _ } = terms;
+    let Ok(info) = take_on(&stream, tls.is_some()) else {
         return; // It is gone already.
     };
-    let Terms { router, tls, patience, finish, abort: _ } = terms;
-    let info = ConnectionInfo { peer, local, tls: tls.is_some() };
+    let peer = info.peer;
     let stream = match tls {
         None => Stream::Plain(stream),
         Some(tls) => match tokio::time::timeout(patience, encrypt(&tls, stream)).await {
@@ -97,6 +96,13 @@ async fn run(terms: Terms, stream: TcpStream, place: OwnedSemaphorePermit, open:
     }
 }
 
+/// Sets the connection up and says what it is.
+fn take_on(stream: &TcpStream, tls: bool) -> io::Result<ConnectionInfo> {
+    // Without it, small frames wait up to 40 ms for the acknowledgement of the one before.
+    stream.set_nodelay(true)?;
+    Ok(ConnectionInfo { peer: stream.peer_addr()?, local: stream.local_addr()?, tls })
+}
+
 async fn encrypt(tls: &Tls, stream: TcpStream) -> Option<Stream> {
     let mut first = [0];
     if stream.peek(&mut first).await.ok()? == 0 {
@@ -113,5 +119,21 @@ async fn encrypt(tls: &Tls, stream: TcpStream) -> Option<Stream> {
             tracing::debug!(?peer, %error, "the handshake failed");
             None
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn r18_every_accepted_connection_sends_small_frames_at_once() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (accepted, _) = listener.accept().await.unwrap();
+        assert!(!accepted.nodelay().unwrap(), "not by itself");
+        let info = take_on(&accepted, false).unwrap();
+        assert!(accepted.nodelay().unwrap());
+        assert_eq!(info.peer, client.local_addr().unwrap());
     }
 }

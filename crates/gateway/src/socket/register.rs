@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use toolway_core::{BadSpec, SpecCache, ToolSpec};
-use toolway_types::name::is_invisible;
 use toolway_types::{RawJson, SpecDocument};
 use toolway_wire::from_gateway::Rejected;
 
@@ -68,24 +67,15 @@ fn compile(specs: &SpecCache, raw: &RawJson) -> Result<Arc<ToolSpec>, String> {
     specs.compile(document).map_err(|bad| bad.to_string())
 }
 
-/// The name of a spec that was refused, fit for an answer: what can't be seen is escaped, what is too long is
-/// cut.
+/// The name of a spec that was refused, as it was given, so that its device knows which one is meant.
 fn name_of(raw: &RawJson) -> String {
     #[derive(serde::Deserialize)]
     struct Named {
         name: String,
     }
     let name = raw.to::<Named>().map(|named| named.name).unwrap_or_default();
-    let mut shown = String::new();
-    for c in name.chars().take(MAX_SHOWN) {
-        if is_invisible(c) {
-            shown.extend(c.escape_unicode());
-        } else {
-            shown.push(c);
-        }
-    }
-    shown
+    name.chars().take(MAX_SHOWN).collect()
 }
 
 /// How many characters of a refused name are given back.
-const MAX_SHOWN: usize = 128;
+const MAX_SHOWN: usize = 16 << 10;

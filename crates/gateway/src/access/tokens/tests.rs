@@ -171,13 +171,13 @@ async fn the_owner_is_whoever_has_the_file() {
     std::fs::write(bench.dir.path().join(OWNER_TOKEN_FILE), other.expose_secret()).unwrap();
     let bench = bench.restarted().await;
     assert_eq!(bench.tokens.find(other.expose_secret()).unwrap().id(), OWNER_ID);
-    assert_eq!(bench.refused(&text.into()), Refusal::Unknown);
+    assert_eq!(bench.refused(&text.into()), Refusal::Revoked);
 
     // A lost one is made anew.
     std::fs::remove_file(bench.dir.path().join(OWNER_TOKEN_FILE)).unwrap();
     let bench = bench.restarted().await;
     bench.tokens.find(&bench.owner_file()).unwrap();
-    assert_eq!(bench.refused(&other), Refusal::Unknown);
+    assert_eq!(bench.refused(&other), Refusal::Revoked);
 }
 
 #[tokio::test]

@@ -1,0 +1,116 @@
+//! Every refusal has one form and says what is wrong.
+
+use serde_json::json;
+
+use crate::support::Bench;
+
+#[tokio::test]
+async fn unknown_paths_and_methods() {
+    let bench = Bench::new().await;
+    let unknown = bench.owner("GET", "/api/nothing", None).await;
+    assert_eq!((unknown.status, unknown.code().as_str()), (404, "path_not_found"));
+    for (method, path, allowed) in [
+        ("PUT", "/api/tokens", "GET,HEAD,POST"),
+        ("DELETE", "/health", "GET,HEAD"),
+        ("POST", "/", "GET,HEAD"),
+    ] {
+        let refused = bench.owner(method, path, None).await;
+        assert_eq!((refused.status, refused.code().as_str()), (405, "method_not_allowed"), "{path}");
+        assert_eq!(refused.header("allow"), Some(allowed), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn bodies_that_are_not_what_they_should_be() {
+    let bench = Bench::new().await;
+    let send = async |kind: Option<&str>, body: &str| {
+        let mut headers = vec![
+            ("Host".to_owned(), "localhost".to_owned()),
+            ("Authorization".to_owned(), format!("Bearer {}", bench.owner)),
+        ];
+        headers.extend(kind.map(|kind| ("Content-Type".to_owned(), kind.to_owned())));
+        let answer = bench.raw("POST", "/api/tokens", &headers, body).await;
+        (answer.status, answer.code())
+    };
+    let good = r#"{"role":"client"}"#;
+    let refused = |status: u16, code: &str| (status, code.to_owned());
+    assert_eq!(send(None, good).await, refused(415, "not_json"));
+    assert_eq!(send(Some("text/plain"), good).await, refused(415, "not_json"));
+    assert_eq!(
+        send(Some("application/x-www-form-urlencoded"), "role=client").await,
+        refused(415, "not_json")
+    );
+    assert_eq!(send(Some("application/json"), "").await, refused(400, "malformed_request"));
+    assert_eq!(send(Some("application/json"), "{\"role\":").await, refused(400, "malformed_request"));
+    let deep = "[".repeat(100_000 / 2);
+    assert_eq!(send(Some("application/json"), &deep).await, refused(400, "malformed_request"));
+    let large = format!("{{\"role\":\"client\",\"label\":\"{}\"}}", "x".repeat(70_000));
+    assert_eq!(send(Some("application/json"), &large).await, refused(413, "body_too_large"));
+}
+
+#[tokio::test]
+async fn a_body_without_a_length_is_bounded_too() {
+    let bench = Bench::new().await;
+    let headers = [
+        ("Host".to_owned(), "localhost".to_owned()),
+        ("Authorization".to_owned(), format!("Bearer {}", bench.owner)),
+        ("Content-Type".to_owned(), "application/json".to_owned()),
+        ("Transfer-Encoding".to_owned(), "chunked".to_owned()),
+    ];
+    let stream = tokio::net::TcpStream::connect(bench.address()).await.unwrap();
+    let (read, mut write) = stream.into_split();
+    let sending = tokio::spawn(async move {
+        use tokio::io::AsyncWriteExt;
+        let mut head = "POST /api/tokens HTTP/1.1\r\n".to_owned();
+        for (name, value) in headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        write.write_all(format!("{head}\r\n").as_bytes()).await.unwrap();
+        let chunk = format!("2000\r\n{}\r\n", " ".repeat(0x2000));
+        while write.write_all(chunk.as_bytes()).await.is_ok() {}
+    });
+    let mut start = vec![0; 4096];
+    let read_some = async {
+        use tokio::io::AsyncReadExt;
+        let mut read = read;
+        let got = read.read(&mut start).await.unwrap();
+        String::from_utf8_lossy(&start[..got]).into_owned()
+    };
+    let answer = read_some.await;
+    assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
+    assert!(answer.contains("body_too_large"), "{answer}");
+    sending.await.unwrap();
+}
+
+#[tokio::test]
+async fn queries_that_are_not_what_they_should_be() {
+    let bench = Bench::new().await;
+    for query in ["all=perhaps", "al=true", "all=true&all=false", "all"] {
+        let refused = bench.owner("GET", &format!("/api/tokens?{query}"), None).await;
+        assert_eq!((refused.status, refused.code().as_str()), (400, "malformed_request"), "{query}");
+    }
+}
+
+#[tokio::test]
+async fn a_token_in_the_address_is_pointed_out() {
+    let bench = Bench::new().await;
+    let refused = bench.send("GET", &format!("/api/status?token={}", bench.owner), None, None).await;
+    assert_eq!((refused.status, refused.code().as_str()), (401, "token_missing"));
+    assert!(refused.body.contains("Authorization: Bearer"), "{refused:?}");
+    assert!(!refused.body.contains(&bench.owner), "{refused:?}");
+}
+
+#[tokio::test]
+async fn the_owner_sees_how_the_gateway_is() {
+    let bench = Bench::with(json!({"allow_remote_commands": true})).await;
+    let status = bench.owner("GET", "/api/status", None).await.json();
+    assert_eq!(status["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(status["url"], bench.gateway.url());
+    assert_eq!(status["tools"], 0);
+    assert_eq!(status["warnings"][0]["about"], "allow_remote_commands");
+    bench.send("GET", "/api/tools", Some("wrong"), None).await;
+    let metrics = bench.owner("GET", "/metrics", None).await;
+    assert!(metrics.header("content-type").unwrap().starts_with("application/openmetrics-text"));
+    assert!(metrics.body.contains("toolway_refused_total{reason=\"token_unknown\"} 1"), "{}", metrics.body);
+    assert!(metrics.body.contains("toolway_connections 1"), "{}", metrics.body);
+}

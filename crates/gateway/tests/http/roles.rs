@@ -1,0 +1,150 @@
+//! Role × endpoint, all of it: the table must have every operation of the description.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::support::Bench;
+
+const OWNER: &[&str] = &["owner"];
+const CALLERS: &[&str] = &["owner", "client", "companion"];
+const ALL: &[&str] = &["owner", "client", "companion", "device"];
+const OPEN: &[&str] = &["owner", "client", "companion", "device", "nobody"];
+
+struct Row {
+    method: &'static str,
+    path: &'static str,
+    /// What to put for the variable part of the path.
+    id: &'static str,
+    body: Option<Value>,
+    may: &'static [&'static str],
+    /// The status for those who may.
+    status: u16,
+}
+
+fn row(method: &'static str, path: &'static str, may: &'static [&'static str], status: u16) -> Row {
+    Row { method, path, id: "nothing", body: None, may, status }
+}
+
+fn table() -> Vec<Row> {
+    vec![
+        row("GET", "/health", OPEN, 200),
+        // Without a code; one is not needed to see that no token is.
+        row("POST", "/pair", OPEN, 400),
+        row("GET", "/metrics", OWNER, 200),
+        row("GET", "/api/openapi.json", ALL, 200),
+        row("GET", "/api/status", OWNER, 200),
+        row("POST", "/api/reload", OWNER, 204),
+        Row { body: Some(json!({"role": "device"})), ..row("POST", "/api/pair", OWNER, 201) },
+        row("GET", "/api/tokens", OWNER, 200),
+        Row { body: Some(json!({"role": "client"})), ..row("POST", "/api/tokens", OWNER, 201) },
+        row("DELETE", "/api/tokens/{id}", OWNER, 404),
+        row("GET", "/api/tools", CALLERS, 200),
+        row("GET", "/api/tools/{name}", CALLERS, 404),
+        Row { body: Some(json!({})), ..row("POST", "/api/tools/{name}/call", CALLERS, 200) },
+        row("GET", "/api/devices", OWNER, 200),
+        Row { body: Some(json!({"label": "x"})), ..row("PATCH", "/api/devices/{id}", OWNER, 404) },
+        row("DELETE", "/api/devices/{id}", OWNER, 404),
+        row("GET", "/api/calls", CALLERS, 200),
+        Row { id: "0190a8f0-0000-7000-8000-000000000000", ..row("GET", "/api/calls/{id}", CALLERS, 404) },
+        Row { body: Some(json!({})), ..row("POST", "/api/calls/purge", OWNER, 200) },
+        // The last: what comes after would need the new token.
+        row("POST", "/api/tokens/owner/rotate", OWNER, 200),
+    ]
+}
+
+/// Answers that do not end and are tested where they are at home.
+const STREAMS: &[&str] = &["GET /api/calls/tail"];
+
+#[tokio::test]
+async fn each_role_may_what_it_may_and_nothing_else() {
+    let bench = Bench::new().await;
+    let mut tokens = Vec::new();
+    for role in ["nobody", "device", "client", "companion", "owner"] {
+        let token = if role == "nobody" { None } else { Some(bench.token(role).await.token) };
+        tokens.push((role, token));
+    }
+    for Row { method, path, id, body, may, status } in table() {
+        for (role, token) in &tokens {
+            let real = path.replace("{id}", id).replace("{name}", id);
+            let answer = bench.send(method, &real, token.as_deref(), body.clone()).await;
+            let expected = match *role {
+                role if may.contains(&role) => status,
+                "nobody" => 401,
+                _ => 403,
+            };
+            assert_eq!(answer.status, expected, "{role}: {method} {path}: {answer:?}");
+            match expected {
+                401 => {
+                    assert_eq!(answer.code(), "token_missing");
+                    assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
+                }
+                403 => assert_eq!(answer.code(), "forbidden"),
+                _ => {}
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_table_is_whole() {
+    let bench = Bench::new().await;
+    let document = bench.owner("GET", "/api/openapi.json", None).await.json();
+    let described: BTreeSet<String> = document["paths"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .flat_map(|(path, item)| {
+            let methods = item.as_object().unwrap().keys().map(String::as_str);
+            let methods = methods.filter(|key| ["get", "post", "put", "patch", "delete"].contains(key));
+            methods.map(|method| format!("{} {path}", method.to_uppercase())).collect::<Vec<_>>()
+        })
+        .collect();
+    let rows = table().into_iter().map(|row| format!("{} {}", row.method, row.path));
+    let tested: BTreeSet<String> = rows.chain(STREAMS.iter().map(|it| (*it).to_owned())).collect();
+    assert_eq!(described, tested);
+}
+
+#[tokio::test]
+async fn every_refusal_that_can_come_is_described() {
+    let bench = Bench::new().await;
+    let document = bench.owner("GET", "/api/openapi.json", None).await.json();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            let responses = operation["responses"].as_object().unwrap();
+            for status in ["400", "403", "default"] {
+                let schema = responses[status].pointer("/content/application~1json/schema/$ref");
+                assert_eq!(
+                    schema,
+                    Some(&json!("#/components/schemas/ErrorBody")),
+                    "{method} {path} {status}"
+                );
+            }
+            let open = operation.get("security").is_some();
+            assert_eq!(open, ["/health", "/pair"].contains(&path.as_str()), "{method} {path}");
+            assert_eq!(responses.contains_key("401"), !open || path == "/pair", "{method} {path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn r20_nothing_answers_without_a_token_on_loopback_either() {
+    let bench = Bench::new().await;
+    let owner_words = [bench.owner.as_str(), bench.dir.path().to_str().unwrap(), env!("CARGO_PKG_VERSION")];
+    for path in ["/", "/health"] {
+        let answer = bench.send("GET", path, None, None).await;
+        assert_eq!(answer.status, 200, "{path}");
+        for word in owner_words {
+            assert!(!answer.body.contains(word), "{path} says {word}");
+        }
+    }
+    for path in ["/api/tools", "/api/status", "/api/tokens", "/metrics", "/ws/device", "/ws/chat"] {
+        let answer = bench.send("GET", path, None, None).await;
+        assert_eq!((answer.status, answer.code().as_str()), (401, "token_missing"), "{path}");
+    }
+    // No pairing code is public: none exists until the owner makes one, and nobody else can.
+    assert_eq!(bench.send("POST", "/api/pair", None, Some(json!({"role": "device"}))).await.status, 401);
+    for guess in ["00000000", "ABCDEFGH", "12345678"] {
+        assert_eq!(bench.pair(guess, "").await.code(), "pairing_code_unknown");
+    }
+}

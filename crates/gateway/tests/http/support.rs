@@ -1,0 +1,224 @@
+//! A gateway of its own for each test, and a client that sends exactly what it is told.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpStream;
+use toolway_gateway::{Gateway, Options, Settings};
+use toolway_types::Clock;
+
+/// A clock that stands still until it is set.
+#[derive(Debug, Clone)]
+pub(crate) struct HandClock(Arc<AtomicI64>);
+
+impl HandClock {
+    pub(crate) fn forward(&self, by: Duration) {
+        self.0.fetch_add(i64::try_from(by.as_millis()).unwrap(), Ordering::SeqCst);
+    }
+}
+
+impl Clock for HandClock {
+    fn now_ms(&self) -> i64 {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+pub(crate) struct Bench {
+    pub(crate) gateway: Gateway,
+    pub(crate) clock: HandClock,
+    pub(crate) dir: TempDir,
+    pub(crate) owner: String,
+}
+
+impl Bench {
+    pub(crate) async fn new() -> Self {
+        Self::with(json!({})).await
+    }
+
+    /// With these settings over the defaults.
+    pub(crate) async fn with(settings: Value) -> Self {
+        Self::in_folder(tempfile::tempdir().unwrap(), settings).await
+    }
+
+    pub(crate) async fn in_folder(dir: TempDir, settings: Value) -> Self {
+        let mut settings = settings;
+        settings.as_object_mut().unwrap().entry("listen").or_insert(json!("127.0.0.1:0"));
+        let settings: Settings = serde_json::from_value(settings).unwrap();
+        let clock = HandClock(Arc::new(AtomicI64::new(1_700_000_000_000)));
+        let gateway = Gateway::start(Options {
+            settings,
+            data_dir: dir.path().to_owned(),
+            host_names: vec!["box".to_owned()],
+            clock: Arc::new(clock.clone()),
+        })
+        .await
+        .unwrap();
+        let owner = owner_token(dir.path());
+        Self { gateway, clock, dir, owner }
+    }
+
+    pub(crate) async fn restarted(self, settings: Value) -> Self {
+        self.gateway.shut_down().await;
+        Self::in_folder(self.dir, settings).await
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.gateway.app().address.local
+    }
+
+    /// A request with the headers that every client sends.
+    pub(crate) async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        token: Option<&str>,
+        body: Option<Value>,
+    ) -> Answer {
+        let mut headers = vec![("Host".to_owned(), self.address().to_string())];
+        headers.extend(token.map(|token| ("Authorization".to_owned(), format!("Bearer {token}"))));
+        let body = body.map(|body| body.to_string());
+        if body.is_some() {
+            headers.push(("Content-Type".to_owned(), "application/json".to_owned()));
+        }
+        self.raw(method, path, &headers, body.as_deref().unwrap_or_default()).await
+    }
+
+    pub(crate) async fn owner(&self, method: &str, path: &str, body: Option<Value>) -> Answer {
+        self.send(method, path, Some(&self.owner), body).await
+    }
+
+    /// A request with just these headers, and a length where there is a body.
+    pub(crate) async fn raw(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(String, String)],
+        body: &str,
+    ) -> Answer {
+        let stream = TcpStream::connect(self.address()).await.unwrap();
+        exchange(stream, method, path, headers, body).await
+    }
+
+    /// A token of this role.
+    pub(crate) async fn token(&self, role: &str) -> Made {
+        if role == "owner" {
+            return Made { id: "owner".to_owned(), token: self.owner.clone() };
+        }
+        let made = self.owner("POST", "/api/tokens", Some(json!({"role": role}))).await;
+        assert_eq!(made.status, 201, "{made:?}");
+        Made { id: made.text("id"), token: made.text("token") }
+    }
+
+    pub(crate) async fn code(&self, body: Value) -> Answer {
+        let made = self.owner("POST", "/api/pair", Some(body)).await;
+        assert_eq!(made.status, 201, "{made:?}");
+        made
+    }
+
+    pub(crate) async fn pair(&self, code: &str, body: &str) -> Answer {
+        let headers =
+            [("Host".to_owned(), self.address().to_string()), ("X-Pairing-Code".to_owned(), code.to_owned())];
+        self.raw("POST", "/pair", &headers, body).await
+    }
+}
+
+pub(crate) struct Made {
+    pub(crate) id: String,
+    pub(crate) token: String,
+}
+
+pub(crate) fn owner_token(dir: &Path) -> String {
+    std::fs::read_to_string(dir.join("owner.token")).unwrap().trim().to_owned()
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
+}
+
+impl Answer {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.head.lines().find_map(|line| {
+            let (found, value) = line.split_once(':')?;
+            found.eq_ignore_ascii_case(name).then(|| value.trim())
+        })
+    }
+
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    #[track_caller]
+    pub(crate) fn text(&self, field: &str) -> String {
+        self.json()[field].as_str().unwrap_or_else(|| panic!("no {field}: {self:?}")).to_owned()
+    }
+
+    /// The code of a refusal, which must have the form that all have.
+    #[track_caller]
+    pub(crate) fn code(&self) -> String {
+        let body = self.json();
+        let error = body["error"].as_object().unwrap_or_else(|| panic!("no error: {self:?}"));
+        assert!(!error["message"].as_str().unwrap().is_empty(), "{self:?}");
+        assert!(error.get("hint").is_none_or(|hint| !hint.as_str().unwrap().is_empty()), "{self:?}");
+        assert_eq!(body.as_object().unwrap().len(), 1, "{self:?}");
+        assert_eq!(self.header("content-type"), Some("application/json"), "{self:?}");
+        error["code"].as_str().unwrap().to_owned()
+    }
+}
+
+pub(crate) async fn exchange(
+    mut stream: impl AsyncRead + AsyncWrite + Unpin,
+    method: &str,
+    path: &str,
+    headers: &[(String, String)],
+    body: &str,
+) -> Answer {
+    let mut request = format!("{method} {path} HTTP/1.1\r\n");
+    for (name, value) in headers {
+        request.push_str(&format!("{name}: {value}\r\n"));
+    }
+    if !body.is_empty() {
+        request.push_str(&format!("Content-Length: {}\r\n", body.len()));
+    }
+    request.push_str("Connection: close\r\n\r\n");
+    request.push_str(body);
+    // A refusal may come before the whole body is sent.
+    let _ = stream.write_all(request.as_bytes()).await;
+    read_answer(stream).await
+}
+
+/// Reads until the other end closes.
+pub(crate) async fn read_answer(mut stream: impl AsyncRead + Unpin) -> Answer {
+    let mut bytes = Vec::new();
+    let read = stream.read_to_end(&mut bytes);
+    let read = tokio::time::timeout(Duration::from_secs(30), read).await.expect("an answer in time");
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {read:?} {text:?}"));
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    let chunked = head.to_ascii_lowercase().contains("transfer-encoding: chunked");
+    let body = if chunked { unchunk(body) } else { body.to_owned() };
+    Answer { status, head: head.to_owned(), body }
+}
+
+fn unchunk(mut text: &str) -> String {
+    let mut whole = String::new();
+    while let Some((size, rest)) = text.split_once("\r\n") {
+        let size = usize::from_str_radix(size, 16).unwrap();
+        if size == 0 {
+            break;
+        }
+        whole.push_str(&rest[..size]);
+        text = &rest[size + 2..];
+    }
+    whole
+}
