@@ -112,7 +112,7 @@ async fn answer(stream: &mut Stream) -> Result<Connected, Verdict> {
             Some(Ok(Message::Close(frame))) => return Err(verdict_of_close(frame.as_ref())),
             Some(Ok(_)) => {}
             Some(Err(error)) => return Err(verdict_of(&error)),
-            None => return Err(Verdict::retry("the connection ended")),
+            None => return Err(Verdict::retry("the connection was cut")),
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tokio::time::Instant;
+use tokio_tungstenite::tungstenite::error::ProtocolError;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::{Error as SocketError, Message};
 use toolway_types::{Code, ToolError};
@@ -28,7 +29,7 @@ impl Connection<'_> {
             Some(Ok(Message::Pong(_) | Message::Frame(_))) => {}
             Some(Ok(Message::Close(frame))) => return Some(verdict_of_close(frame.as_ref())),
             Some(Err(error)) => return Some(verdict_of(&error)),
-            None => return Some(Verdict::retry("the connection ended")),
+            None => return Some(Verdict::retry("the connection was cut")),
         }
         None
     }
@@ -117,7 +118,11 @@ impl Connection<'_> {
 /// What a broken socket means: it is opened anew.
 pub(super) fn verdict_of(error: &SocketError) -> Verdict {
     match error {
-        SocketError::ConnectionClosed | SocketError::AlreadyClosed => Verdict::retry("the connection ended"),
+        SocketError::ConnectionClosed
+        | SocketError::AlreadyClosed
+        | SocketError::Protocol(ProtocolError::ResetWithoutClosingHandshake) => {
+            Verdict::retry("the connection was cut")
+        }
         other => Verdict::retry(format!("the connection was lost: {other}")),
     }
 }
