@@ -131,6 +131,11 @@ pub async fn read_body(headers: &HeaderMap, body: Body, most: usize) -> Result<B
 /// # Errors
 /// 400 with what is wrong, and where.
 pub fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
+    // Reading a list as an object's fields in their order would do too, but nobody means that.
+    if bytes.trim_ascii_start().first().is_some_and(|first| matches!(first, b'[' | b'"')) {
+        let words = "the body has the wrong form: it must be a JSON object";
+        return Err(ApiError::malformed(words).with_hint("/api/openapi.json describes the body"));
+    }
     serde_json::from_slice(bytes).map_err(|error| {
         let what = match error.classify() {
             serde_json::error::Category::Data => "the body has the wrong form",

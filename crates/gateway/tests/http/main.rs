@@ -4,7 +4,10 @@ mod errors;
 mod hosts;
 mod listener;
 mod pairing;
+#[cfg(test)]
 mod roles;
+#[cfg(test)]
 mod support;
+#[cfg(test)]
 mod tls;
 mod tokens;
