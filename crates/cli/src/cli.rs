@@ -15,18 +15,21 @@ const AFTER: &str = "Data lies in the platform's data folder; --data-dir moves i
 toolway.toml in the data folder, then TOOLWAY_* variables (limits.frame_bytes is TOOLWAY_LIMITS__FRAME_BYTES), then \
 flags.\n\nExit codes: 0 done, 1 failed, 2 bad usage.";
 
+/// Where flags stand in the help that every command has.
+const COMMON: &str = "Everywhere";
+
 /// Lets any AI use the tools of your phones, computers, apps and servers, through one gateway
 #[derive(Debug, Parser)]
 #[command(name = "toolway", version, after_help = AFTER, infer_subcommands = false, disable_help_subcommand = true)]
 pub(crate) struct Cli {
     /// Folder where the gateway and this program keep their data
-    #[arg(long, global = true, value_name = "DIR", env = "TOOLWAY_DATA_DIR", hide_env_values = true)]
+    #[arg(long, global = true, help_heading = COMMON, display_order = 900, value_name = "DIR", env = "TOOLWAY_DATA_DIR", hide_env_values = true)]
     pub(crate) data_dir: Option<PathBuf>,
     /// Settings file, instead of toolway.toml in the data folder
-    #[arg(long, global = true, value_name = "FILE", env = "TOOLWAY_CONFIG", hide_env_values = true)]
+    #[arg(long, global = true, help_heading = COMMON, display_order = 900, value_name = "FILE", env = "TOOLWAY_CONFIG", hide_env_values = true)]
     pub(crate) config: Option<PathBuf>,
     /// Print JSON on standard output, and errors as JSON on standard error
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = COMMON, display_order = 900)]
     pub(crate) json: bool,
     #[command(subcommand)]
     pub(crate) command: Command,

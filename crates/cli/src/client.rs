@@ -91,25 +91,24 @@ impl Client {
         self.answer(self.request(method, path)?.timeout(PATIENCE)).await
     }
 
-    /// Asks for something that takes no longer than this, or as long as it takes; gives the JSON text as it came.
+    /// Asks for something; gives the JSON text as it came.
     pub(crate) async fn send(
         &self,
         method: Method,
         path: &[&str],
         body: &(impl Serialize + ?Sized),
-        patience: Option<Duration>,
     ) -> Done<String> {
-        let request = self.request(method, path)?.json(body);
-        self.answer(match patience {
-            Some(patience) => request.timeout(patience),
-            None => request,
-        })
-        .await
+        self.answer(self.request(method, path)?.json(body).timeout(PATIENCE)).await
     }
 
-    /// The same with the usual patience.
-    pub(crate) async fn post(&self, path: &[&str], body: &(impl Serialize + ?Sized)) -> Done<String> {
-        self.send(Method::POST, path, body, Some(PATIENCE)).await
+    /// The same of something that takes as long as it takes.
+    pub(crate) async fn send_and_wait(
+        &self,
+        method: Method,
+        path: &[&str],
+        body: &(impl Serialize + ?Sized),
+    ) -> Done<String> {
+        self.answer(self.request(method, path)?.json(body)).await
     }
 
     /// Calls something that answers with events.

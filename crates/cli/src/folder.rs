@@ -49,6 +49,16 @@ impl DataFolder {
         self.path.join("toolway.db")
     }
 
+    /// The database and the files that SQLite keeps beside it while it is in use.
+    pub(crate) fn database_files(&self) -> Vec<PathBuf> {
+        let beside = |suffix: &str| {
+            let mut name = self.database().into_os_string();
+            name.push(suffix);
+            PathBuf::from(name)
+        };
+        ["", "-wal", "-shm"].map(beside).to_vec()
+    }
+
     /// The owner's token.
     pub(crate) fn owner_token(&self) -> PathBuf {
         self.path.join("owner.token")

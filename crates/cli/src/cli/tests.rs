@@ -25,7 +25,9 @@ fn help_is_as_it_was_agreed() {
     let mut all = String::new();
     each(&command(), "toolway", &mut |path, command| {
         let help = command.clone().term_width(100).render_long_help();
-        all.push_str(&format!("## {path}\n\n{}\n\n", help.to_string().trim_end()));
+        let help = help.to_string();
+        let lines: Vec<&str> = help.trim_end().lines().map(str::trim_end).collect();
+        all.push_str(&format!("## {path}\n\n{}\n\n", lines.join("\n")));
     });
     insta::assert_snapshot!("help", all);
 }

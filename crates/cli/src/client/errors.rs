@@ -94,12 +94,7 @@ pub(super) fn of_answer(url: &str, status: StatusCode, body: &str, token: &Token
 
 /// The error of TLS among the causes.
 fn rustls_error(error: &reqwest::Error) -> Option<&rustls::Error> {
-    causes(error).find_map(|cause| {
-        cause.downcast_ref::<rustls::Error>().or_else(|| {
-            let inner = cause.downcast_ref::<io::Error>()?.get_ref()?;
-            inner.downcast_ref::<rustls::Error>()
-        })
-    })
+    causes(error).find_map(|cause| cause.downcast_ref())
 }
 
 fn key_mismatch(error: &rustls::Error) -> Option<&KeyMismatch> {
@@ -109,8 +104,13 @@ fn key_mismatch(error: &rustls::Error) -> Option<&KeyMismatch> {
     }
 }
 
+/// An error, what is inside of it, and so on. Errors of input and output do not count what they hold as their
+/// cause, but its cause as theirs.
 fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
-    std::iter::successors(Some(error), |error| <dyn Error>::source(*error))
+    std::iter::successors(Some(error), |error| {
+        let held = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        held.map(|held| held as &(dyn Error + 'static)).or_else(|| <dyn Error>::source(*error))
+    })
 }
 
 /// What the system said in the end.

@@ -96,7 +96,7 @@ impl Drop for Snapshot {
 
 /// The database, opened beside a gateway that may be running on it.
 pub(crate) async fn beside(folder: &DataFolder, context: &Context) -> Done<Store> {
-    Store::open(folder.path(), Arc::clone(&context.clock), StoreOptions::default())
+    Store::open_beside(folder.path(), Arc::clone(&context.clock), StoreOptions::default())
         .await
         .map_err(|error| of_store(&error))
 }

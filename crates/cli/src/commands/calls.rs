@@ -3,6 +3,7 @@
 mod tail;
 
 use clap::{Args, Subcommand};
+use reqwest::Method;
 use serde::Deserialize;
 use serde_json::json;
 use toolway_types::RawJson;
@@ -233,7 +234,7 @@ async fn purge(args: &PurgeArgs, context: &Context) -> Done {
     }
     let text = context
         .client(&args.connect)?
-        .post(&["api", "calls", "purge"], &json!({"before_ms": before_ms}))
+        .send(Method::POST, &["api", "calls", "purge"], &json!({"before_ms": before_ms}))
         .await?;
     if context.printer.json {
         return context.printer.raw_json(&text);

@@ -130,8 +130,7 @@ fn table(devices: &[Device], context: &Context) -> Table {
 
 async fn rename(args: &RenameArgs, context: &Context) -> Done {
     let client = context.client(&args.connect)?;
-    let text =
-        client.send(Method::PATCH, &["api", "devices", &args.id], &json!({"name": args.name}), None).await?;
+    let text = client.send(Method::PATCH, &["api", "devices", &args.id], &json!({"name": args.name})).await?;
     if context.printer.json {
         return context.printer.raw_json(&text);
     }

@@ -1,6 +1,7 @@
 //! `toolway pair`: lets one device, app or client in.
 
 use clap::Args;
+use reqwest::Method;
 use serde::{Deserialize, Serialize};
 
 use super::tokens::GivenRole;
@@ -53,7 +54,7 @@ struct MadeCode {
 /// Runs the command.
 pub(crate) async fn run(args: PairArgs, context: &Context) -> Done {
     let body = NewCode { role: args.role, label: args.label.as_deref(), agent: args.agent.as_deref() };
-    let text = context.client(&args.connect)?.post(&["api", "pair"], &body).await?;
+    let text = context.client(&args.connect)?.send(Method::POST, &["api", "pair"], &body).await?;
     let printer = &context.printer;
     if printer.json {
         return printer.raw_json(&text);

@@ -51,6 +51,14 @@ pub(crate) async fn run(args: RestoreArgs, context: &Context) -> Done {
             .await
             .map_err(|error| of_store(&error))?,
     };
+    if !store.is_current().await.map_err(|error| of_store(&error))? {
+        store.close().await;
+        return Err(Failure::new(
+            "the running gateway is an older program than this one; nothing was changed",
+        )
+        .code("version")
+        .hint("restart the gateway with this program, or stop it, then restore"));
+    }
     let restored = store.restore_from(&staging.0.join(archive::DATABASE)).await;
     store.close().await;
     restored.map_err(|error| of_store(&error))?;

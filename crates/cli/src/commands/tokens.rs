@@ -142,7 +142,7 @@ async fn create(args: &CreateArgs, context: &Context) -> Done {
         agent: args.agent.as_deref(),
         expires_in_s: expires_ms.map(|at| crate::when::Span(at.saturating_sub(now)).seconds()),
     };
-    let text = context.client(&args.connect)?.post(&["api", "tokens"], &body).await?;
+    let text = context.client(&args.connect)?.send(Method::POST, &["api", "tokens"], &body).await?;
     if context.printer.json {
         return context.printer.raw_json(&text);
     }

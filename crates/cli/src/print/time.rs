@@ -40,14 +40,14 @@ impl Moments {
     }
 }
 
-/// The largest unit alone.
+/// The largest unit alone, rounded.
 fn coarse(ms: u64) -> String {
-    let seconds = ms / 1000;
-    match seconds {
-        0..60 => format!("{seconds} s"),
-        60..3600 => format!("{} min", seconds / 60),
-        3600..86_400 => format!("{} h", seconds / 3600),
-        _ => format!("{} d", seconds / 86_400),
+    let rounded = |unit_ms: u64| ms.saturating_add(unit_ms / 2) / unit_ms;
+    match ms / 1000 {
+        0..60 => format!("{} s", rounded(1000)),
+        60..3600 => format!("{} min", rounded(60_000)),
+        3600..86_400 => format!("{} h", rounded(3_600_000)),
+        _ => format!("{} d", rounded(86_400_000)),
     }
 }
 

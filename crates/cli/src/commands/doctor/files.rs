@@ -1,6 +1,6 @@
 //! The data folder: who may read it; certificates: whether their time is right.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use jiff::SignedDuration;
 
@@ -13,29 +13,36 @@ use crate::settings::Loaded;
 /// A certificate that ends sooner than this should be renewed.
 const SOON: SignedDuration = SignedDuration::from_hours(14 * 24);
 
-/// Looks at the permissions of everything that is secret.
+/// Looks at the permissions of everything that is secret. Within a folder that is closed to others a file that
+/// is not matters only once it is copied elsewhere.
 pub(super) fn look(context: &Context, found: &mut Findings) {
     let folder = &context.folder;
-    let mut paths = vec![folder.path().to_owned(), folder.tls(), folder.devices()];
-    paths.extend([folder.settings(), folder.owner_token(), folder.running()]);
-    for suffix in ["", "-wal", "-shm"] {
-        let mut name = folder.database().into_os_string();
-        name.push(suffix);
-        paths.push(PathBuf::from(name));
+    let closed = others_may(folder.path()).is_none();
+    if closed {
+        found.fine("data folder", format!("{} is its owner's alone", folder.path().display()));
+    } else {
+        let command = format!("run: chmod 700 {}", shell_word(&folder.path().display().to_string()));
+        found.wrong(
+            "data folder",
+            format!("others than its owner may use {}", folder.path().display()),
+            command,
+        );
     }
+    let mut secret = vec![folder.owner_token(), folder.tls(), folder.devices()];
+    secret.extend(folder.database_files());
     for inside in [folder.tls(), folder.devices()] {
         let entries = std::fs::read_dir(inside).into_iter().flatten().flatten();
-        paths.extend(entries.map(|entry| entry.path()));
+        secret.extend(entries.map(|entry| entry.path()));
     }
-    let open: Vec<&PathBuf> =
-        paths.iter().filter(|path| path.exists() && others_may(path).is_some()).collect();
-    for path in &open {
+    for path in secret.iter().filter(|path| others_may(path).is_some()) {
         let mode = if path.is_dir() { "700" } else { "600" };
+        let message = format!("the permissions of {} let others in", path.display());
         let command = format!("run: chmod {mode} {}", shell_word(&path.display().to_string()));
-        found.wrong("data folder", format!("others than its owner may use {}", path.display()), command);
-    }
-    if open.is_empty() {
-        found.fine("data folder", format!("{} is its owner's alone", folder.path().display()));
+        if closed {
+            found.warning("data folder", message, command)
+        } else {
+            found.wrong("data folder", message, command)
+        }
     }
 }
 

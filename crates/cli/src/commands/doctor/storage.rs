@@ -9,16 +9,18 @@ use crate::print::time;
 pub(super) async fn look(context: &Context, found: &mut Findings) {
     let folder = &context.folder;
     let path = folder.database();
-    let Ok(metadata) = std::fs::metadata(&path) else {
+    if !path.is_file() {
         found.fine("database", "there is none yet; the first start makes it");
         return;
-    };
+    }
+    let size: u64 =
+        folder.database_files().iter().filter_map(|it| Some(std::fs::metadata(it).ok()?.len())).sum();
     let store = match beside(folder, context).await {
         Ok(store) => store,
         Err(failure) => return found.failure("database", &failure),
     };
-    match store.flush().await {
-        Ok(()) => found.fine("database", format!("{} is whole ({})", path.display(), time::bytes(metadata.len()))),
+    match store.check().await {
+        Ok(()) => found.fine("database", format!("{} is whole ({})", path.display(), time::bytes(size))),
         Err(error) => found.wrong(
             "database",
             error.to_string(),

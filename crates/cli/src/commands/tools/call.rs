@@ -102,7 +102,7 @@ pub(super) async fn run(args: &CallArgs, context: &Context) -> Done {
     let answer = if watched {
         watch(&client, &path, &body, context).await?
     } else {
-        client.send(reqwest::Method::POST, &path, &body, None).await?
+        client.send_and_wait(reqwest::Method::POST, &path, &body).await?
     };
     show(&answer, context)
 }

@@ -1,0 +1,138 @@
+//! `toolway device` against a gateway, each in a process and with a data folder of its own.
+#![cfg(unix)]
+
+mod support;
+
+use support::{Folder, Running, mode};
+
+/// A gateway and the folder of another machine.
+struct Pair {
+    here: Folder,
+    there: Folder,
+    gateway: Running,
+}
+
+fn pair(flags: &[&str]) -> Pair {
+    let here = Folder::new();
+    let gateway = here.serve(&[&["--no-local-device"], flags].concat());
+    Pair { here, there: Folder::new(), gateway }
+}
+
+impl Pair {
+    fn code(&self) -> String {
+        self.here.json(&["pair"])["code"].as_str().unwrap().to_owned()
+    }
+
+    fn device(&self, more: &[&str]) -> Running {
+        self.there.start(["--json", "device"].iter().chain(more))
+    }
+
+    fn status(&self) -> String {
+        self.here.json(&["devices", "list"])["devices"][0]["status"].as_str().unwrap().to_owned()
+    }
+}
+
+#[test]
+fn pairs_once_and_comes_back_without_a_code() {
+    let pair = pair(&["--tls", "on"]);
+    let (url, code) = (pair.gateway.url(), pair.code());
+    let mut device = pair.device(&["--gateway", &url, "--pair", &code, "--name", "Lap Top"]);
+    let paired = device.event("paired");
+    let file = std::path::PathBuf::from(paired["file"].as_str().unwrap());
+    assert_eq!((mode(&file), mode(file.parent().unwrap())), (0o600, 0o700));
+    let connected = device.event("connected");
+    assert_eq!(connected["source"], "lap-top");
+    assert!(connected["tools"].as_u64().unwrap() >= 4);
+    pair.here.run(["tools", "call", "lap-top__disk_usage"]).done();
+    let (code_of_end, said) = device.stop();
+    assert_eq!(code_of_end, 0, "{said}");
+    assert_eq!(pair.status(), "offline");
+
+    let mut again = pair.device(&[]);
+    assert_eq!(again.event("connected")["source"], "lap-top");
+    again.stop();
+    // The first command once more, as a service would: the code is spent, what it gave is not.
+    let mut same = pair.device(&["--gateway", &url, "--pair", &code, "--name", "Lap Top"]);
+    assert_eq!(same.event("connected")["source"], "lap-top");
+    same.stop();
+    // From nowhere else.
+    let other = Folder::new();
+    other.run(["device", "--gateway", &url, "--pair", &code]).failed(1, "the gateway did not take the code");
+}
+
+#[test]
+fn r17_a_revoked_device_stops_and_says_so() {
+    let pair = pair(&[]);
+    let mut device = pair.device(&["--gateway", &pair.gateway.url(), "--pair", &pair.code()]);
+    let source = device.event("connected")["source"].as_str().unwrap().to_owned();
+    pair.here.run(["devices", "revoke", &source]).done();
+    let (code, said) = device.end();
+    assert_eq!(code, 1);
+    let error: serde_json::Value = serde_json::from_str(said.lines().last().unwrap()).unwrap();
+    assert_eq!(error["error"]["code"], "token_revoked", "{said}");
+    assert!(error["error"]["hint"].as_str().unwrap().contains("pair again"), "{said}");
+    pair.there.run(["device"]).failed(1, "revoked");
+}
+
+#[test]
+fn another_key_is_refused_before_the_code_is_sent() {
+    let pair = pair(&["--tls", "on"]);
+    let code = pair.code();
+    let other = match code.strip_suffix('0') {
+        Some(start) => format!("{start}1"),
+        None => format!("{}0", &code[..code.len() - 1]),
+    };
+    let url = pair.gateway.url();
+    let refused =
+        pair.there.run(["device", "--gateway", &url, "--pair", &other]).failed(1, "the gateway's key is");
+    assert!(refused.stderr.contains("the code was not sent"), "{refused:#?}");
+    let mut device = pair.device(&["--gateway", &url, "--pair", &code]);
+    device.event("connected");
+}
+
+#[test]
+fn a_link_says_everything() {
+    let pair = pair(&["--tls", "on"]);
+    let link = pair.here.json(&["pair"])["link"].as_str().unwrap().to_owned();
+    let mut device = pair.device(&["--pair", &link]);
+    device.event("connected");
+}
+
+#[test]
+fn commands_in_a_file_become_tools() {
+    let pair = pair(&[]);
+    let tools = pair.there.beside("tools.toml");
+    std::fs::write(
+        &tools,
+        "[[tool]]\nname = \"echo\"\ndescription = \"Says it again\"\nprogram = \"/bin/echo\"\nargs = [\"{text}\"]\n\
+         [tool.parameters]\ntype = \"object\"\nproperties.text = { type = \"string\" }\n",
+    )
+    .unwrap();
+    let (url, code) = (pair.gateway.url(), pair.code());
+    let arguments = ["--gateway", &url, "--pair", &code, "--name", "box", "--tools", tools.to_str().unwrap()];
+    let mut device = pair.device(&arguments);
+    device.event("connected");
+    let said = pair.here.json(&["tools", "call", "box__echo", "{\"text\": \"$(id); hello\"}"]);
+    assert_eq!(said["result"]["stdout"], "$(id); hello\n", "{said}");
+    drop(device);
+
+    std::fs::write(&tools, "[[tool]]\nname = \"x\"\n").unwrap();
+    let code = pair.code();
+    let wrong = ["device", "--gateway", &url, "--pair", &code, "--tools", tools.to_str().unwrap()];
+    Folder::new().run(wrong).failed(1, "tools.toml");
+    let mut unspent = Folder::new().start(["--json", "device", "--gateway", &url, "--pair", &code]);
+    unspent.event("connected");
+}
+
+#[test]
+fn a_token_does_instead_of_pairing() {
+    let pair = pair(&[]);
+    let token = pair.there.beside("token");
+    let made = pair.here.run(["tokens", "create", "--role", "device"]).done();
+    std::fs::write(&token, made.stdout).unwrap();
+    let url = pair.gateway.url();
+    let mut device =
+        pair.device(&["--gateway", &url, "--token-file", token.to_str().unwrap(), "--name", "Box"]);
+    assert_eq!(device.event("connected")["source"], "box");
+    assert!(!pair.there.file("devices").exists(), "nothing is kept of a token that lies elsewhere");
+}

@@ -1,0 +1,254 @@
+//! A gateway in a process of its own, and the commands that ask it.
+#![cfg(unix)]
+
+mod support;
+
+use rustix::process::Signal;
+use serde_json::json;
+use support::{Folder, mode};
+
+#[test]
+fn serves_says_where_and_stops_when_told() {
+    let folder = Folder::new();
+    let gateway = folder.serve(&["--no-local-device"]);
+    let said: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(folder.file("gateway.json")).unwrap()).unwrap();
+    assert_eq!(said, json!({"url": gateway.url(), "pid": gateway.pid()}));
+    assert_eq!(gateway.ready["data_dir"], json!(folder.path()));
+    assert_eq!(mode(&folder.path()), 0o700);
+    for file in ["owner.token", "toolway.db", "gateway.json", "gateway.lock"] {
+        assert_eq!(mode(&folder.file(file)), 0o600, "{file}");
+    }
+    assert_eq!(folder.json(&["tools", "list"])["tools"], json!([]));
+    let (code, log) = gateway.stop();
+    assert_eq!(code, 0, "{log}");
+    assert!(!folder.file("gateway.json").exists());
+    // Also where it starts again on what is there.
+    let (code, log) = folder.serve(&["--no-local-device"]).stop();
+    assert_eq!(code, 0, "{log}");
+}
+
+#[test]
+fn a_second_gateway_on_one_folder_is_refused_and_told_of_the_first() {
+    let folder = Folder::new();
+    let first = folder.serve(&["--no-local-device"]);
+    let second = folder.run(["serve", "--listen", "127.0.0.1:0"]).failed(1, "a gateway already runs on");
+    assert!(second.stderr.contains(&format!("process {}, at {}", first.pid(), first.url())), "{second:#?}");
+    assert_eq!(folder.json(&["tools", "list"])["tools"], json!([]), "the first is not disturbed");
+    first.signal(Signal::KILL);
+    first.end();
+    folder.run(["tools", "list"]).failed(1, "no gateway is running on");
+    folder.serve(&["--no-local-device"]).stop();
+}
+
+#[test]
+fn an_address_in_use_is_said() {
+    let folder = Folder::new();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let ended = folder.run(["serve", "--listen", &address]).failed(1, "can't listen on");
+    assert!(ended.stderr.contains("another program listens there"), "{ended:#?}");
+    assert!(!folder.file("gateway.json").exists());
+    folder.settings(&format!("listen = {address:?}\n"));
+    let found = folder.run(["doctor"]);
+    assert_eq!((found.code, found.stderr.as_str()), (1, "error: one thing is wrong\n"));
+    assert!(found.stdout.contains("hint: another program listens there"), "{found:#?}");
+    drop(taken);
+    folder.run(["doctor"]).done();
+}
+
+#[test]
+fn the_doctor_finds_what_is_open_to_others_and_what_is_damaged() {
+    let folder = Folder::new();
+    folder.serve(&["--no-local-device"]).stop();
+    folder.settings("listen = \"127.0.0.1:0\"\n");
+    folder.run(["doctor"]).done();
+    let open = |path: &std::path::Path, mode| {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    open(&folder.file("owner.token"), 0o644);
+    let found = folder.json(&["doctor"]);
+    let states: Vec<_> = found["findings"].as_array().unwrap().iter().map(|it| it["state"].clone()).collect();
+    assert_eq!((found["ok"].clone(), states.contains(&json!("warning"))), (json!(true), true), "{found}");
+    open(&folder.path(), 0o755);
+    let found = folder.run(["--json", "doctor"]);
+    assert_eq!((found.code, found.stderr.as_str()), (1, ""));
+    let findings = found.json()["findings"].clone();
+    let hints: Vec<&str> = findings.as_array().unwrap().iter().filter_map(|it| it["hint"].as_str()).collect();
+    assert!(hints.iter().any(|hint| hint.starts_with("run: chmod 700 ")), "{hints:?}");
+    assert!(
+        hints.iter().any(|hint| hint.starts_with("run: chmod 600 ") && hint.ends_with("owner.token")),
+        "{hints:?}"
+    );
+    open(&folder.path(), 0o700);
+    open(&folder.file("owner.token"), 0o600);
+
+    std::fs::write(folder.file("toolway.db"), vec![7; 8192]).unwrap();
+    let found = folder.run(["doctor"]);
+    assert_eq!(found.code, 1);
+    assert!(found.stdout.contains("is not a SQLite database"), "{found:#?}");
+}
+
+#[test]
+fn settings_are_read_again_on_a_signal_and_compared() {
+    let folder = Folder::new();
+    let gateway = folder.serve(&["--no-local-device"]);
+    folder.settings("[timeouts]\ntool_s = 77\n");
+    gateway.signal(Signal::HUP);
+    // What the signal does is logged; the gateway answers as before.
+    assert_eq!(folder.json(&["tools", "list"])["tools"], json!([]));
+    let (code, log) = gateway.stop();
+    assert_eq!(code, 0, "{log}");
+    assert!(log.contains("timeouts.tool_s"), "{log}");
+}
+
+#[test]
+fn this_computers_tools_are_listed_called_and_recorded() {
+    let folder = Folder::new();
+    let _gateway = folder.serve(&[]);
+    let name = until(|| {
+        let tools = folder.json(&["tools", "list"]);
+        let found = tools["tools"]
+            .as_array()?
+            .iter()
+            .find(|it| it["id"].as_str().is_some_and(|id| id.ends_with("/device_info")))?;
+        Some(found["name"].as_str()?.to_owned())
+    });
+    let called = folder.run(["tools", "call", &name, "{}"]).done();
+    let result: serde_json::Value = serde_json::from_str(&called.stdout).unwrap();
+    assert!(result["kernel"].is_string(), "{result}");
+    assert!(folder.run(["tools", "show", "device_info"]).done().stdout.contains("time limit"));
+    folder.run_with_input(&["tools", "call", "device_info", "-"], "{}").done();
+
+    let refused = folder.run(["tools", "call", &name, "{\"surprise\": 1}"]);
+    refused.failed(1, "(invalid_arguments)");
+    let missing = folder.run(["--json", "tools", "call", "nothing"]);
+    assert_eq!((missing.code, missing.stderr.as_str()), (1, ""));
+    assert_eq!(missing.json()["code"], "tool_not_available");
+    folder.run(["tools", "show", "nothing"]).failed(1, "Tool nothing is not available");
+
+    let calls = folder.json(&["calls", "list"]);
+    let statuses: Vec<_> = calls["calls"].as_array().unwrap().iter().map(|it| it["status"].clone()).collect();
+    assert_eq!(statuses, ["error", "error", "success", "success"]);
+    let id = calls["calls"][3]["call_id"].as_str().unwrap();
+    let shown = folder.run(["calls", "show", id]).done().stdout;
+    assert!(
+        shown.contains(&name) && shown.contains("success") && shown.contains("ago)")
+            || shown.contains("(now)"),
+        "{shown}"
+    );
+    assert_eq!(folder.json(&["calls", "list", "--status", "error"])["calls"].as_array().unwrap().len(), 2);
+    assert_eq!(
+        folder.json(&["calls", "list", "--since", "1h", "--limit", "1"])["calls"].as_array().unwrap().len(),
+        1
+    );
+
+    let listed = folder.run(["devices", "list"]).done().stdout;
+    assert!(listed.contains("online") && listed.contains("last heard"), "{listed}");
+    let id = folder.json(&["devices", "list"])["devices"][0]["id"].as_str().unwrap().to_owned();
+    folder.run(["devices", "rename", &id, "Kitchen"]).done();
+    assert_eq!(folder.json(&["devices", "list"])["devices"][0]["name"], "Kitchen");
+
+    assert_eq!(folder.json(&["calls", "purge", "--before", "1h"])["removed"], 0);
+    folder.run(["doctor"]).done();
+}
+
+/// Asks until there is an answer. What is waited for comes about by itself in another process.
+fn until<T>(mut ask: impl FnMut() -> Option<T>) -> T {
+    for _ in 0..200 {
+        if let Some(found) = ask() {
+            return found;
+        }
+    }
+    panic!("it did not come about");
+}
+
+#[test]
+fn tokens_are_made_listed_and_taken_back() {
+    let folder = Folder::new();
+    let gateway = folder.serve(&["--no-local-device"]);
+    let made = folder.run(["tokens", "create", "--label", "ci", "--expires", "30d"]).done();
+    let token = made.stdout.trim();
+    assert!(token.starts_with("twy_c_") && !token.contains(char::is_whitespace), "{made:#?}");
+    let asked = |token: &str| {
+        let mut command = folder.command(["tools", "list", "--gateway", &gateway.url()]);
+        command.env("TOOLWAY_TOKEN", token).output().unwrap()
+    };
+    assert!(asked(token).status.success());
+    let file = folder.beside("token");
+    std::fs::write(&file, token).unwrap();
+    folder.run(["tools", "list", "--token-file", file.to_str().unwrap()]).done();
+    folder.run(["tokens", "list", "--token-file", file.to_str().unwrap()]).failed(1, "error: ");
+
+    let listed = folder.run(["tokens", "list"]).done().stdout;
+    assert!(listed.contains("ci") && listed.contains("in 30 d") && !listed.contains(token), "{listed}");
+    let all = folder.json(&["tokens", "list"]);
+    let id = all["tokens"].as_array().unwrap().iter().find(|it| it["label"] == "ci").unwrap()["id"].clone();
+    folder.run(["tokens", "revoke", id.as_str().unwrap()]).done();
+    let refused = asked(token);
+    assert_eq!(refused.status.code(), Some(1));
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(said.contains("hint: the token came from the variable TOOLWAY_TOKEN"), "{said}");
+    folder.run(["tokens", "create", "--expires", "2001-01-01"]).failed(2, "does not lie in the future");
+}
+
+#[test]
+fn the_owners_token_is_replaced() {
+    let folder = Folder::new();
+    let gateway = folder.serve(&["--no-local-device"]);
+    let before = std::fs::read_to_string(folder.file("owner.token")).unwrap();
+    let said = folder.run(["tokens", "rotate-owner"]).done();
+    let after = std::fs::read_to_string(folder.file("owner.token")).unwrap();
+    assert_ne!(before, after);
+    assert_eq!(mode(&folder.file("owner.token")), 0o600);
+    assert!(!said.stdout.contains("twy_"), "it is in the file, not on the screen: {said:#?}");
+    folder.run(["tools", "list"]).done();
+    let old = folder.beside("old.token");
+    std::fs::write(&old, before).unwrap();
+    folder.run(["tools", "list", "--token-file", old.to_str().unwrap()]).failed(1, "old.token");
+    // A file that was named is kept up to date as well.
+    let named = folder.beside("named.token");
+    std::fs::write(&named, after).unwrap();
+    folder
+        .run(["tokens", "rotate-owner", "--gateway", &gateway.url(), "--token-file", named.to_str().unwrap()])
+        .done();
+    assert_eq!(
+        std::fs::read_to_string(&named).unwrap().trim(),
+        std::fs::read_to_string(folder.file("owner.token")).unwrap().trim()
+    );
+}
+
+#[test]
+fn with_tls_the_gateways_own_key_is_what_counts() {
+    let folder = Folder::new();
+    let gateway = folder.serve(&["--tls", "on", "--no-local-device"]);
+    assert!(gateway.url().starts_with("https://127.0.0.1:"), "{}", gateway.url());
+    folder.run(["tools", "list"]).done();
+    let key = gateway.ready["key"].as_str().unwrap().to_owned();
+    let asked = |key: &str| {
+        let token = folder.file("owner.token");
+        let elsewhere = Folder::new();
+        let url = gateway.url();
+        elsewhere.run([
+            "tools",
+            "list",
+            "--gateway",
+            &url,
+            "--token-file",
+            token.to_str().unwrap(),
+            "--key",
+            key,
+        ])
+    };
+    asked(&key).done();
+    let other = format!("sha256:{}", "0".repeat(64));
+    asked(&other).failed(1, "not sha256:0000");
+
+    let code = folder.json(&["pair"]);
+    assert_eq!(code["key"], json!(key));
+    assert_eq!(code["code"].as_str().unwrap().len(), 24, "with the key's groups: {code}");
+    let shown = folder.run(["pair"]).done().stdout;
+    assert!(shown.contains('█') && shown.contains("toolway device --gateway https://"), "{shown}");
+    assert!(!folder.run(["pair", "--no-qr"]).done().stdout.contains('█'));
+}

@@ -1,0 +1,217 @@
+//! Runs the real program, each time on a data folder of its own and with nothing of the developer's environment.
+
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// Nothing here takes that long; what does has hung.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A data folder.
+pub(crate) struct Folder {
+    temp: tempfile::TempDir,
+}
+
+/// What a finished command left.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Ended {
+    /// Standard output as JSON.
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
+    }
+
+    /// It must have worked.
+    #[track_caller]
+    pub(crate) fn done(self) -> Self {
+        assert_eq!(self.code, 0, "{self:#?}");
+        self
+    }
+
+    /// It must have failed with this code, saying this and giving a hint.
+    #[track_caller]
+    pub(crate) fn failed(self, code: i32, said: &str) -> Self {
+        assert_eq!(self.code, code, "{self:#?}");
+        assert!(self.stderr.contains(said), "{said:?} is not in {self:#?}");
+        assert!(self.stderr.contains("hint"), "{self:#?}");
+        self
+    }
+}
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        Self { temp: tempfile::tempdir().unwrap() }
+    }
+
+    /// The data folder; the program makes it.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.temp.path().join("data")
+    }
+
+    /// A file in the data folder.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.path().join(name)
+    }
+
+    /// A place beside the data folder.
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        self.temp.path().join(name)
+    }
+
+    /// Writes the settings.
+    pub(crate) fn settings(&self, text: &str) {
+        std::fs::create_dir_all(self.path()).unwrap();
+        std::fs::write(self.file("toolway.toml"), text).unwrap();
+    }
+
+    /// The program with these arguments, not yet started.
+    pub(crate) fn command<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_toolway"));
+        command.arg("--data-dir").arg(self.path()).args(arguments);
+        command.env_clear().stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs it to its end.
+    pub(crate) fn run<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Ended {
+        ended(self.command(arguments).spawn().unwrap())
+    }
+
+    /// Runs it with this on standard input.
+    pub(crate) fn run_with_input(&self, arguments: &[&str], input: &str) -> Ended {
+        let mut child = self.command(arguments).stdin(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        ended(child)
+    }
+
+    /// Runs it with `--json`; gives what it printed.
+    #[track_caller]
+    pub(crate) fn json(&self, arguments: &[&str]) -> Value {
+        self.run(["--json"].iter().chain(arguments)).done().json()
+    }
+
+    /// Starts a gateway on a free port and waits until it answers.
+    pub(crate) fn serve(&self, more: &[&str]) -> Running {
+        let mut running = self.start(["serve", "--json", "--listen", "127.0.0.1:0"].iter().chain(more));
+        running.ready = running.event("ready");
+        running
+    }
+
+    /// Starts something that runs for long and prints events.
+    pub(crate) fn start<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Running {
+        let mut child = self.command(arguments).spawn().unwrap();
+        let stdout = child.stdout.take().unwrap();
+        let mut stderr = child.stderr.take().unwrap();
+        let (sender, events) = mpsc::channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(stdout).lines() {
+                let Ok(line) = line else { return };
+                if sender.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        let errors = std::thread::spawn(move || {
+            let mut text = String::new();
+            let _ = stderr.read_to_string(&mut text);
+            text
+        });
+        Running { child, events, errors: Some(errors), ready: Value::Null }
+    }
+}
+
+fn ended(child: Child) -> Ended {
+    let output = child.wait_with_output().unwrap();
+    Ended {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// A gateway or a device that runs. Killed when it is dropped.
+pub(crate) struct Running {
+    child: Child,
+    events: mpsc::Receiver<String>,
+    errors: Option<std::thread::JoinHandle<String>>,
+    /// What it said when it answered.
+    pub(crate) ready: Value,
+}
+
+impl Running {
+    /// The address of a gateway.
+    pub(crate) fn url(&self) -> String {
+        self.ready["url"].as_str().unwrap().to_owned()
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits for an event of this name.
+    #[track_caller]
+    pub(crate) fn event(&mut self, name: &str) -> Value {
+        loop {
+            match self.events.recv_timeout(PATIENCE) {
+                Ok(line) => {
+                    let event: Value =
+                        serde_json::from_str(&line).unwrap_or_else(|_| panic!("not JSON: {line}"));
+                    if event["event"] == name {
+                        return event;
+                    }
+                }
+                Err(error) => {
+                    let _ = self.child.kill();
+                    panic!("no event {name} ({error}): {}", self.errors.take().unwrap().join().unwrap());
+                }
+            }
+        }
+    }
+
+    /// Sends a signal.
+    #[cfg(unix)]
+    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
+        let pid = rustix::process::Pid::from_raw(i32::try_from(self.pid()).unwrap()).unwrap();
+        rustix::process::kill_process(pid, signal).unwrap();
+    }
+
+    /// Waits for its end; gives the exit code and what it said on standard error.
+    pub(crate) fn end(mut self) -> (i32, String) {
+        let status = self.child.wait().unwrap();
+        (status.code().unwrap_or(-1), self.errors.take().unwrap().join().unwrap())
+    }
+
+    /// Asks it to stop, and waits.
+    #[cfg(unix)]
+    pub(crate) fn stop(self) -> (i32, String) {
+        self.signal(rustix::process::Signal::TERM);
+        self.end()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The permissions of a file or folder.
+#[cfg(unix)]
+pub(crate) fn mode(path: &Path) -> u32 {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
