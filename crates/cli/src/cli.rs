@@ -20,7 +20,7 @@ const COMMON: &str = "Everywhere";
 
 /// Lets any AI use the tools of your phones, computers, apps and servers, through one gateway
 #[derive(Debug, Parser)]
-#[command(name = "toolway", version, after_help = AFTER, infer_subcommands = false, disable_help_subcommand = true)]
+#[command(name = "toolway", version, after_help = AFTER, disable_help_subcommand = true)]
 pub(crate) struct Cli {
     /// Folder where the gateway and this program keep their data
     #[arg(long, global = true, help_heading = COMMON, display_order = 900, value_name = "DIR", env = "TOOLWAY_DATA_DIR", hide_env_values = true)]

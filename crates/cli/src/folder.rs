@@ -9,6 +9,10 @@ use std::path::{Path, PathBuf};
 
 use crate::report::{Done, Failure};
 
+/// What lies in a data folder besides `toolway.toml` and the database with its companions.
+#[cfg(unix)]
+const OURS: &[&str] = &["owner.token", "gateway.json", "gateway.lock", "tls", "devices", "backups"];
+
 /// Where a gateway keeps everything.
 #[derive(Debug, Clone)]
 pub(crate) struct DataFolder {
@@ -84,9 +88,28 @@ impl DataFolder {
         self.path.join("devices")
     }
 
-    /// Makes the folder where it is missing, for its owner alone.
+    /// Makes the folder where it is missing, for its owner alone. One that is there and open to others is closed
+    /// to them, if it is ours: somebody's own folder with other things in it is left as it is.
     pub(crate) fn create(&self) -> Done {
-        create_private_dir(&self.path)
+        create_private_dir(&self.path)?;
+        #[cfg(unix)]
+        if others_may(&self.path).is_some() && self.is_ours_alone() {
+            let private = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+            std::fs::set_permissions(&self.path, private)
+                .map_err(|error| Failure::io("close to others", &self.path, &error))?;
+        }
+        Ok(())
+    }
+
+    /// Whether nothing lies in it but what this program puts there.
+    #[cfg(unix)]
+    fn is_ours_alone(&self) -> bool {
+        let ours = |name: &std::ffi::OsStr| {
+            let name = name.to_string_lossy();
+            OURS.contains(&name.as_ref()) || name.starts_with("toolway.")
+        };
+        let entries = std::fs::read_dir(&self.path);
+        entries.is_ok_and(|entries| entries.flatten().all(|entry| ours(&entry.file_name())))
     }
 }
 

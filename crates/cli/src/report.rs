@@ -81,7 +81,7 @@ impl Failure {
         let failure = Self::new(format!("cannot {doing} {}: {}", path.display(), plain(error))).code("io");
         match error.kind() {
             io::ErrorKind::PermissionDenied => {
-                failure.hint("run this as the user whom the file belongs to, or use another --data-dir")
+                failure.hint("run this as the user whom it belongs to, or name another place")
             }
             io::ErrorKind::StorageFull => failure.hint("make room on the disk and try again"),
             io::ErrorKind::NotFound => failure.hint("check the path"),

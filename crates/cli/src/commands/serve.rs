@@ -119,10 +119,20 @@ pub(crate) fn run(args: &ServeArgs, context: &Context) -> Done {
     for it in &loaded.ignored {
         tracing::warn!(hint = it.hint, "{}", it.message());
     }
+    if crate::folder::others_may(context.folder.path()).is_some() {
+        let path = context.folder.path().display();
+        tracing::warn!(
+            hint = "`toolway doctor` says how to close it",
+            "others than its owner may look into {path}"
+        );
+    }
     open_files::allow_many();
     let workers = loaded.settings.workers.unwrap_or_else(workers::default_count);
     loaded.settings.workers = Some(workers);
-    let result = workers::runtime(workers)?.block_on(serve(loaded, flags, context));
+    let runtime = workers::runtime(workers)?;
+    let result = runtime.block_on(serve(loaded, flags, context));
+    // What is left now was given up; nobody waits for it.
+    runtime.shutdown_background();
     RunningGateway::remove(&context.folder);
     drop(lock);
     result
@@ -142,9 +152,15 @@ async fn serve(loaded: Loaded, flags: Vec<FlagSetting>, context: &Context) -> Do
     let running = describe(&gateway);
     running.write(&context.folder)?;
     let local = loaded.settings.local_device.enabled.then(|| local_device::LocalDevice::start(&gateway));
-    ready::say(&running, local.as_ref(), context).await;
-
-    let gateway = until_told_to_stop(gateway, &mut signals, &loaded, &flags, context).await;
+    // Told to stop while the first command is still being waited for, it stops.
+    let gateway = {
+        let mut told = std::pin::pin!(until_told_to_stop(gateway, &mut signals, &loaded, &flags, context));
+        tokio::select! {
+            biased;
+            gateway = &mut told => gateway,
+            () = ready::say(&running, local.as_ref(), context) => told.await,
+        }
+    };
     tracing::info!("stopping");
     let stopping = gateway.shut_down();
     tokio::pin!(stopping);

@@ -73,6 +73,22 @@ fn all_is_for_its_owner_alone() {
     assert_eq!(left.len(), 2, "nothing is left beside: {left:?}");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_folder_that_was_open_is_closed_if_it_is_ours() {
+    use std::os::unix::fs::PermissionsExt;
+    let (_temp, folder) = folder();
+    let open = || std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::write(folder.settings(), "").unwrap();
+    open();
+    folder.create().unwrap();
+    assert_eq!(others_may(folder.path()), None);
+    std::fs::write(folder.path().join("thesis.odt"), "").unwrap();
+    open();
+    folder.create().unwrap();
+    assert_eq!(others_may(folder.path()), Some(0o055), "somebody keeps other things there");
+}
+
 #[test]
 fn a_token_is_one_word() {
     use secrecy::ExposeSecret;

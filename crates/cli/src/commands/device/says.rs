@@ -13,12 +13,13 @@ pub(super) struct Says {
     printer: Printer,
     gateway: String,
     last: String,
+    was_connected: bool,
 }
 
 impl Says {
     /// About the connection to this gateway.
     pub(super) fn new(printer: &Printer, gateway: String) -> Self {
-        Self { printer: *printer, gateway, last: String::new() }
+        Self { printer: *printer, gateway, last: String::new(), was_connected: false }
     }
 
     /// Something has changed.
@@ -29,6 +30,7 @@ impl Says {
                 None => Ok(()),
             };
         }
+        self.was_connected |= matches!(status, Status::Connected(_));
         for line in self.in_words(status) {
             if line != self.last {
                 self.printer.status(&line);
@@ -64,7 +66,8 @@ impl Says {
             Status::Reconnecting { why, delay } => {
                 #[allow(clippy::cast_precision_loss, reason = "shown to a person")]
                 let delay = time::duration(delay.as_millis() as f64);
-                vec![format!("connection lost ({}), trying again in {delay}", escape::line(why))]
+                let what = if self.was_connected { "connection lost" } else { "no connection" };
+                vec![format!("{what} ({}), trying again in {delay}", escape::line(why))]
             }
             // How it ends is said by the command itself.
             Status::Connecting | Status::Stopped(_) => Vec::new(),
@@ -141,6 +144,8 @@ mod tests {
             ["connected to https://gw:7717 as laptop, offering 5 tools"]
         );
         let lost = Status::Reconnecting { why: "gone\u{1b}[2J".to_owned(), delay: Duration::from_secs(3) };
+        assert!(says.in_words(&lost)[0].starts_with("no connection (gone"), "there was none yet");
+        says.was_connected = true;
         assert_eq!(says.in_words(&lost), ["connection lost (gone\\u{1b}[2J), trying again in 3.0 s"]);
     }
 

@@ -6,9 +6,13 @@ use jiff::SignedDuration;
 
 use super::Findings;
 use crate::certificate::validity_of_file;
+use crate::client::find;
 use crate::context::Context;
 use crate::folder::{others_may, shell_word};
 use crate::settings::Loaded;
+
+/// What to do about the owner's certificate.
+const RENEW: &str = "put a renewed certificate in its place; it is read without a restart";
 
 /// A certificate that ends sooner than this should be renewed.
 const SOON: SignedDuration = SignedDuration::from_hours(14 * 24);
@@ -48,6 +52,10 @@ pub(super) fn look(context: &Context, found: &mut Findings) {
 
 /// Looks at the certificate that is, or would be, served.
 pub(super) fn certificates(loaded: &Loaded, context: &Context, found: &mut Findings) {
+    let running = find::running_on(&context.folder).ok().flatten();
+    if let Some(path) = running.and_then(|gateway| gateway.certificate) {
+        return certificate(&path, RENEW, context, found);
+    }
     let settings = &loaded.settings;
     if !settings.tls.is_on(settings.listen) {
         return;

@@ -7,6 +7,8 @@ use tokio::sync::watch;
 use toolway_device::{CancellationToken, Device, Status, Stopped, Trust};
 use toolway_gateway::{App, Gateway};
 
+use crate::host;
+
 /// The id under which its source stays the same.
 const DEVICE_ID: &str = "local";
 /// Between two attempts with a new token or key.
@@ -72,6 +74,8 @@ async fn run(
     stop: &CancellationToken,
 ) -> Result<(), String> {
     let token = app.access.issue_local_device().await.map_err(|error| error.to_string())?;
+    // Looking for sensors blocks.
+    let tools = tokio::task::spawn_blocking(host::tools).await.map_err(|error| error.to_string())?;
     let trust = app.tls.as_ref().map_or_else(Trust::default, |tls| Trust::Key(tls.served_pin()));
     let device = Device::builder(url)
         .token(token)
@@ -79,10 +83,10 @@ async fn run(
         // The gateway may listen on an address of this computer that is not loopback, unencrypted.
         .insecure(true)
         .device_id(DEVICE_ID)
-        .name(crate::host::name())
-        .platform(crate::host::platform())
+        .name(host::name())
+        .platform(host::platform())
         .app_version(env!("CARGO_PKG_VERSION"))
-        .tools(crate::host::tools())
+        .tools(tools)
         .build();
     let device = match device {
         Ok(device) => device,

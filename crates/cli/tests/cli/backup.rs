@@ -1,9 +1,6 @@
 //! Backups and their restoring, with a gateway that runs and without.
-#![cfg(unix)]
 
-mod support;
-
-use support::{Folder, mode};
+use crate::support::{Folder, mode};
 
 fn labels(folder: &Folder) -> Vec<String> {
     let tokens = folder.json(&["tokens", "list"]);

@@ -1,11 +1,10 @@
 //! A gateway in a process of its own, and the commands that ask it.
-#![cfg(unix)]
 
-mod support;
+use crate::support::{Folder, mode};
+use std::io::Write;
 
 use rustix::process::Signal;
 use serde_json::json;
-use support::{Folder, mode};
 
 #[test]
 fn serves_says_where_and_stops_when_told() {
@@ -162,6 +161,42 @@ fn until<T>(mut ask: impl FnMut() -> Option<T>) -> T {
         }
     }
     panic!("it did not come about");
+}
+
+#[test]
+fn calls_are_printed_as_they_end() {
+    let folder = Folder::new();
+    let _gateway = folder.serve(&["--no-local-device"]);
+    let tail = folder.start(["--json", "calls", "tail"]);
+    // Calls from before it listens are not for it to print.
+    let line = until(|| {
+        folder.run(["tools", "call", "nothing"]);
+        tail.line(std::time::Duration::from_millis(20))
+    });
+    let call: serde_json::Value = serde_json::from_str(&line).unwrap();
+    assert_eq!((&call["name"], &call["code"]), (&json!("nothing"), &json!("tool_not_available")));
+}
+
+#[test]
+fn a_second_signal_ends_it_at_once() {
+    let folder = Folder::new();
+    let mut gateway = folder.serve(&["--no-local-device", "--set", "timeouts.shutdown_s=600"]);
+    // Somebody who never goes away keeps the first from being enough.
+    let address = gateway.url().strip_prefix("http://").unwrap().to_owned();
+    let mut follower = std::net::TcpStream::connect(address).unwrap();
+    let token = std::fs::read_to_string(folder.file("owner.token")).unwrap();
+    write!(
+        follower,
+        "GET /api/status HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {}\r\n",
+        token.trim()
+    )
+    .unwrap();
+    gateway.signal(Signal::TERM);
+    gateway.log_says("stopping");
+    gateway.signal(Signal::TERM);
+    let (code, said) = gateway.end();
+    assert!(code == 1 && said.contains("stopped at once"), "{code}: {said}");
+    assert!(!folder.file("gateway.json").exists());
 }
 
 #[test]

@@ -1,9 +1,6 @@
 //! `toolway device` against a gateway, each in a process and with a data folder of its own.
-#![cfg(unix)]
 
-mod support;
-
-use support::{Folder, Running, mode};
+use crate::support::{Folder, Running, mode};
 
 /// A gateway and the folder of another machine.
 struct Pair {

@@ -1,9 +1,7 @@
 //! Runs the real program, each time on a data folder of its own and with nothing of the developer's environment.
 
-#![allow(dead_code, reason = "each test file uses a part of it")]
-
 use std::ffi::OsStr;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
@@ -114,22 +112,24 @@ impl Folder {
     pub(crate) fn start<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Running {
         let mut child = self.command(arguments).spawn().unwrap();
         let stdout = child.stdout.take().unwrap();
-        let mut stderr = child.stderr.take().unwrap();
+        let stderr = child.stderr.take().unwrap();
         let (sender, events) = mpsc::channel();
         std::thread::spawn(move || {
-            for line in BufReader::new(stdout).lines() {
-                let Ok(line) = line else { return };
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
                 if sender.send(line).is_err() {
                     return;
                 }
             }
         });
-        let errors = std::thread::spawn(move || {
-            let mut text = String::new();
-            let _ = stderr.read_to_string(&mut text);
-            text
+        let (log_sender, log) = mpsc::channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                if log_sender.send(line).is_err() {
+                    return;
+                }
+            }
         });
-        Running { child, events, errors: Some(errors), ready: Value::Null }
+        Running { child, events, log, logged: String::new(), ready: Value::Null }
     }
 }
 
@@ -146,7 +146,8 @@ fn ended(child: Child) -> Ended {
 pub(crate) struct Running {
     child: Child,
     events: mpsc::Receiver<String>,
-    errors: Option<std::thread::JoinHandle<String>>,
+    log: mpsc::Receiver<String>,
+    logged: String,
     /// What it said when it answered.
     pub(crate) ready: Value,
 }
@@ -175,10 +176,16 @@ impl Running {
                 }
                 Err(error) => {
                     let _ = self.child.kill();
-                    panic!("no event {name} ({error}): {}", self.errors.take().unwrap().join().unwrap());
+                    self.read_log();
+                    panic!("no event {name} ({error}): {}", self.logged);
                 }
             }
         }
+    }
+
+    /// A line that it has printed, if one comes within a moment.
+    pub(crate) fn line(&self, patience: Duration) -> Option<String> {
+        self.events.recv_timeout(patience).ok()
     }
 
     /// Sends a signal.
@@ -191,7 +198,26 @@ impl Running {
     /// Waits for its end; gives the exit code and what it said on standard error.
     pub(crate) fn end(mut self) -> (i32, String) {
         let status = self.child.wait().unwrap();
-        (status.code().unwrap_or(-1), self.errors.take().unwrap().join().unwrap())
+        self.read_log();
+        (status.code().unwrap_or(-1), std::mem::take(&mut self.logged))
+    }
+
+    /// Waits until standard error says this.
+    #[track_caller]
+    pub(crate) fn log_says(&mut self, text: &str) {
+        while !self.logged.contains(text) {
+            match self.log.recv_timeout(PATIENCE) {
+                Ok(line) => self.logged.extend([line.as_str(), "\n"]),
+                Err(error) => panic!("{text:?} was not said ({error}): {}", self.logged),
+            }
+        }
+    }
+
+    /// Reads the rest of standard error, of a program that has ended.
+    fn read_log(&mut self) {
+        while let Ok(line) = self.log.recv_timeout(PATIENCE) {
+            self.logged.extend([line.as_str(), "\n"]);
+        }
     }
 
     /// Asks it to stop, and waits.

@@ -1,9 +1,7 @@
 //! What a person sees before any gateway is asked: exit codes, errors with hints, settings, generated files.
 
-mod support;
-
+use crate::support::Folder;
 use serde_json::{Value, json};
-use support::Folder;
 
 #[test]
 fn bad_usage_ends_with_2_and_a_hint() {
