@@ -130,6 +130,18 @@ impl schemars::JsonSchema for RawJson {
     }
 }
 
+/// Reads null as if the field were not there: `#[serde(default, deserialize_with = "null_is_default")]`.
+///
+/// # Errors
+/// Where there is a value of another form.
+pub fn null_is_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Default + Deserialize<'de>,
+{
+    Option::<T>::deserialize(deserializer).map(Option::unwrap_or_default)
+}
+
 /// Whether arrays and objects in `text` nest deeper than `limit`. Reads the text once, without recursion,
 /// and is right for well-formed JSON; for anything else the parser has the word.
 #[must_use]

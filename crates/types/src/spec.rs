@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::json::RawJson;
+use crate::json::{RawJson, null_is_default};
 
 /// The version of the spec's form, published in `/api/tools` and the wire schemas.
 pub const SPEC_VERSION: u32 = 1;
@@ -30,7 +30,8 @@ pub struct SpecDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<RawJson>,
     /// Permissions that running it needs.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>"))]
     pub permissions: Vec<String>,
     /// How long one run may take, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -39,7 +40,8 @@ pub struct SpecDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress_timeout_ms: Option<u64>,
     /// Whether its calls must not overlap with others of the same source.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<bool>"))]
     pub sequential: bool,
 }
 

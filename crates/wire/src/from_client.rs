@@ -1,6 +1,7 @@
 //! What devices and chat clients send.
 
 use serde::{Deserialize, Serialize};
+use toolway_types::json::null_is_default;
 use toolway_types::{ContentPart, RawJson, SpecDocument};
 
 use crate::codec::{is_object, messages};
@@ -61,7 +62,8 @@ fields! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         device_name: Option<String>,
         /// What it can do: `resume`, `progress`, `cancel`. Others are ignored.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>"))]
         capabilities: Vec<String>,
         /// An id that stays the same over restarts of the device. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -80,13 +82,15 @@ fields! {
     /// `message`.
     UserMessage {
         /// The text.
-        #[serde(default)]
+        #[serde(default, deserialize_with = "null_is_default")]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
         content: String,
         /// Ask for `debug_prompt`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         debug: Option<bool>,
         /// Pictures and so on. Since 2.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<ContentPart>>"))]
         attachments: Vec<ContentPart>,
     }
 
@@ -104,7 +108,6 @@ fields! {
     RegisterTools {
         /// The tools' specs.
         // Kept as JSON text and read one by one: see `RegisterTools::specs`.
-        #[serde(default)]
         #[cfg_attr(feature = "schema", schemars(with = "Vec<SpecDocument>"))]
         tools: Vec<RawJson>,
         /// How they join those already there. Since 2.
@@ -126,7 +129,8 @@ fields! {
         /// The id of the `tool_call_request`.
         id: String,
         /// The result as text. Never parsed, even where it holds JSON.
-        #[serde(default)]
+        #[serde(default, deserialize_with = "null_is_default")]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
         output: String,
         /// False says that the tool failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -138,7 +142,8 @@ fields! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         structured: Option<RawJson>,
         /// Further parts. Since 2.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<ContentPart>>"))]
         content: Vec<ContentPart>,
     }
 
@@ -147,7 +152,8 @@ fields! {
         /// The id of the `tool_call_request`.
         id: String,
         /// What failed, in words.
-        #[serde(default)]
+        #[serde(default, deserialize_with = "null_is_default")]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
         error: String,
         /// Always false where present.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -174,7 +180,8 @@ fields! {
         /// The id of the `tool_call_request`.
         id: String,
         /// How far.
-        #[serde(default)]
+        #[serde(default, deserialize_with = "null_is_default")]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
         progress: f64,
         /// Of how much.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -183,7 +190,8 @@ fields! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
         /// Output so far.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<ContentPart>>"))]
         content: Vec<ContentPart>,
     }
 

@@ -92,12 +92,23 @@ fn frames_that_the_code_refuses_do_not_fit() {
         json!({"type": "connect", "v": -1}),
         json!({"type": "call_tool", "id": "1"}),
         json!({"type": "call_tool", "id": 1, "name": "a"}),
-        json!({"type": "tool_result", "id": "1", "output": null}),
+        json!({"type": "tool_result", "id": "1", "output": 5}),
+        json!({"type": "tool_result", "id": null}),
         json!({"type": "permission_answer", "id": "1", "decision": "maybe"}),
         json!({"type": "unregister_tools"}),
+        json!({"type": "register_tools"}),
+        json!({"type": "register_tools", "tools": null}),
     ] {
         assert!(!client.is_valid(&frame), "{frame}");
         assert!(ClientMessage::decode(&frame.to_string()).is_err(), "{frame}");
+    }
+    for frame in [
+        json!({"type": "tool_result", "id": "1", "output": null, "content": null}),
+        json!({"type": "connect", "v": null, "capabilities": null}),
+        json!({"type": "register_tools", "tools": [{"name": "a", "permissions": null, "sequential": null}]}),
+    ] {
+        assert!(client.is_valid(&frame), "{frame}");
+        assert!(ClientMessage::decode(&frame.to_string()).is_ok(), "{frame}");
     }
     let gateway = schema("gateway.json");
     for frame in [json!({"type": "chunk"}), json!({"type": "tool_call_request", "id": "1", "name": "a"})] {

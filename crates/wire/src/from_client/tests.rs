@@ -64,14 +64,45 @@ fn version_1_answers_calls() {
 fn fields_left_out_and_null_mean_the_same() {
     let absent = ClientMessage::decode(r#"{"type":"connect"}"#).unwrap();
     reads(
-        r#"{"type":"connect","v":null,"session_id":null,"device_name":null,"resume_token":null}"#,
+        r#"{"type":"connect","v":null,"session_id":null,"device_name":null,"resume_token":null,
+            "capabilities":null}"#,
         Connect { ..Connect::default() },
     );
     assert_eq!(absent, Connect::default().into());
+    reads(r#"{"type":"message","content":null,"attachments":null}"#, UserMessage::default());
+    for (null, absent) in [
+        (
+            r#"{"type":"tool_result","id":"c","output":null,"structured":null,"content":null}"#,
+            r#"{"type":"tool_result","id":"c"}"#,
+        ),
+        (r#"{"type":"tool_error","id":"c","error":null,"code":null}"#, r#"{"type":"tool_error","id":"c"}"#),
+        (
+            r#"{"type":"tool_progress","id":"c","progress":null,"content":null}"#,
+            r#"{"type":"tool_progress","id":"c"}"#,
+        ),
+    ] {
+        reads(null, ClientMessage::decode(absent).unwrap());
+    }
+    let spec = r#"{"name":"a","description":null,"parameters":null,"title":null,"output_schema":null,
+        "annotations":null,"permissions":null,"timeout_ms":null,"progress_timeout_ms":null,"sequential":null}"#;
+    assert_eq!(serde_json::from_str::<SpecDocument>(spec).unwrap(), SpecDocument::named("a"));
     let text = r#"{"type":"call_tool","id":"1","name":"a","args":null}"#;
     reads(text, CallTool { id: "1".into(), name: "a".into(), ..CallTool::default() });
     // A result that says nothing is an empty text.
     reads(r#"{"type":"tool_result","id":"c1"}"#, ToolResult { id: "c1".into(), ..ToolResult::default() });
+}
+
+/// A list that was lost on the way must not be taken for an empty one: that would take all tools away.
+#[test]
+fn a_list_that_must_be_there_is_not_made_up() {
+    for text in [
+        r#"{"type":"register_tools"}"#,
+        r#"{"type":"register_tools","tools":null}"#,
+        r#"{"type":"unregister_tools"}"#,
+        r#"{"type":"unregister_tools","names":null}"#,
+    ] {
+        assert!(ClientMessage::decode(text).is_err(), "{text}");
+    }
 }
 
 #[test]
