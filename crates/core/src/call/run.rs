@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use tokio::sync::RwLock;
 use tokio::task::{JoinError, JoinHandle};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -133,8 +134,17 @@ impl<'a> RunningTask<'a> {
         limits: Limits,
     ) -> Self {
         let inner = context.clone();
+        // Asked for here, not in the task, so that calls have their turns in the order in which they came.
+        let mut turn = target.barrier.clone().map(|barrier| {
+            let alone = target.tool.spec().is_sequential();
+            Box::pin(tokio::task::unconstrained(take_turn(barrier, alone, context.clone())))
+        });
+        let taken = turn.as_mut().and_then(|turn| turn.now_or_never());
         let work = async move {
-            let _turn = take_turn(&target, &inner).await;
+            let _turn = match (taken, turn) {
+                (None, Some(turn)) => Some(turn.await),
+                (taken, _) => taken,
+            };
             inner.note_running();
             if let Some(silence) = limits.silence {
                 inner.clock().bound_silence(silence);
@@ -206,15 +216,14 @@ impl Drop for RunningTask<'_> {
 }
 
 /// Waits for this call's turn where its source has sequential tools: those run alone, others side by side.
-async fn take_turn(target: &Target, context: &CallContext) -> Option<Turn> {
-    let barrier = target.barrier.clone()?;
+async fn take_turn(barrier: Arc<RwLock<()>>, alone: bool, context: CallContext) -> Turn {
     let asked = Instant::now();
-    let turn = match target.tool.spec().is_sequential() {
+    let turn = match alone {
         true => Turn::Alone(barrier.write_owned().await),
         false => Turn::Shared(barrier.read_owned().await),
     };
     context.note_queued(asked.elapsed());
-    Some(turn)
+    turn
 }
 
 /// Held while a call of a source with sequential tools runs.

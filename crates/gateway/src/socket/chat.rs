@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 use toolway_core::{Call, Caller, Door, OwnTools, Progress, ProgressSink, RawArguments};
@@ -141,7 +142,7 @@ async fn call_tool(session: &mut Session, request: CallTool) -> Result<(), Close
         )
     };
     let (engine, outbox, calls) = (session.app.engine.clone(), session.outbox.clone(), session.calls.clone());
-    tokio::spawn(async move {
+    let mut running = Box::pin(async move {
         let finished = engine.call(call).await;
         calls.end(&request.id);
         let duration_ms = finished.durations.total.as_secs_f64() * 1000.0;
@@ -149,6 +150,11 @@ async fn call_tool(session: &mut Session, request: CallTool) -> Result<(), Close
         let _ =
             outbox.send(CallResult::write(&request.id, finished.id, duration_ms, &finished.outcome)).await;
     });
+    // Begun here, so that calls come in the order in which they were sent; a task that is spawned later may
+    // well run earlier.
+    if running.as_mut().now_or_never().is_none() {
+        tokio::spawn(running);
+    }
     Ok(())
 }
 

@@ -392,6 +392,37 @@ async fn a_sequential_tool_is_a_barrier_for_its_source() {
     assert_eq!(ended, expected);
 }
 
+/// The task that was spawned last tends to run first, so turns must not depend on which one does.
+#[tokio::test(start_paused = true)]
+async fn turns_come_in_the_order_of_the_calls() {
+    let ran = Arc::new(parking_lot::Mutex::new(Vec::new()));
+    let log = ran.clone();
+    let world = World::new(vec![tool(
+        SpecDocument { sequential: true, ..document("print") },
+        move |arguments, _| {
+            let log = log.clone();
+            async move {
+                log.lock().push(arguments.value()["n"].as_u64().unwrap());
+                sleep(secs(1)).await;
+                Ok(ToolOutput::text("printed"))
+            }
+        },
+    )]);
+    let calls = (0..10).map(|n| {
+        let engine = world.engine.clone();
+        let call = call("print", &format!("{{\"n\":{n}}}"));
+        let mut running = Box::pin(async move { engine.call(call).await });
+        // Each has come before the next one is made, but none has run yet.
+        assert!(futures_util::FutureExt::now_or_never(running.as_mut()).is_none());
+        running
+    });
+    let calls: Vec<_> = calls.collect();
+    for finished in futures_util::future::join_all(calls.into_iter().rev()).await {
+        assert_eq!(text(&finished), "printed");
+    }
+    assert_eq!(*ran.lock(), (0..10).collect::<Vec<_>>());
+}
+
 #[tokio::test(start_paused = true)]
 async fn waiting_for_ones_turn_is_under_the_deadline() {
     let print = SpecDocument { sequential: true, progress_timeout_ms: Some(5_000), ..document("print") };
