@@ -11,3 +11,4 @@ pub use address::Address;
 pub(crate) use connection::{Terms, serve_connection};
 pub(crate) use faults::AcceptFaults;
 pub(crate) use refuse::Refusing;
+pub(crate) use stream::Written;

@@ -21,9 +21,6 @@ use crate::settings::Settings;
 use crate::sources::Sources;
 use crate::tls::{Tls, TlsError};
 
-/// Shortest time that a write to a connection may take until its peer counts as not reading.
-const LEAST_WRITE_TIMEOUT: Duration = Duration::from_secs(10);
-
 /// Why something that changed could not be taken in.
 #[derive(Debug, thiserror::Error)]
 pub enum ReloadError {
@@ -116,10 +113,10 @@ impl App {
         u64::try_from(self.heartbeat().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// How long a write may take until the peer counts as not reading.
+    /// How long a connection may take nothing of what it is sent until it counts as not reading.
     #[must_use]
     pub fn write_timeout(&self) -> Duration {
-        self.heartbeat().max(LEAST_WRITE_TIMEOUT)
+        self.settings.timeouts.write_s.duration()
     }
 
     /// How long a device that lost its connection may take to come back.

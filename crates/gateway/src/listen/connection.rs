@@ -18,7 +18,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use tower::Service;
 
 use super::refuse::Refusing;
-use super::stream::{Counted, Stream};
+use super::stream::{Counted, Stream, Written};
 use crate::access::ConnectionInfo;
 use crate::tls::Tls;
 
@@ -72,11 +72,14 @@ async fn run(terms: Terms, stream: TcpStream, place: OwnedSemaphorePermit, open:
             }
         },
     };
+    let written = Written::default();
+    let counter = written.clone();
     let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(info);
+        request.extensions_mut().insert(counter.clone());
         router.clone().call(request)
     });
-    let io = TokioIo::new(Counted::new(stream, place, open));
+    let io = TokioIo::new(Counted::new(stream, written, place, open));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(patience)

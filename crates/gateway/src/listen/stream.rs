@@ -3,6 +3,8 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -19,17 +21,46 @@ pub(crate) enum Stream {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
+/// How many bytes a connection has taken of what it was to be sent: whether it still takes any is how one
+/// that is slow is told from one that has stopped reading. Put into the extensions of each request.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Written(Arc<AtomicU64>);
+
+impl Written {
+    pub(crate) fn bytes(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Counts some more.
+    pub(crate) fn add(&self, bytes: usize) {
+        self.0.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    fn note(&self, wrote: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        if let Poll::Ready(Ok(bytes)) = &wrote {
+            self.add(*bytes);
+        }
+        wrote
+    }
+}
+
 /// A connection that is counted.
 #[derive(Debug)]
 pub(crate) struct Counted {
     stream: Stream,
+    written: Written,
     _place: OwnedSemaphorePermit,
     _open: TaskTrackerToken,
 }
 
 impl Counted {
-    pub(crate) fn new(stream: Stream, place: OwnedSemaphorePermit, open: TaskTrackerToken) -> Self {
-        Self { stream, _place: place, _open: open }
+    pub(crate) fn new(
+        stream: Stream,
+        written: Written,
+        place: OwnedSemaphorePermit,
+        open: TaskTrackerToken,
+    ) -> Self {
+        Self { stream, written, _place: place, _open: open }
     }
 }
 
@@ -48,10 +79,11 @@ impl AsyncRead for Counted {
 
 impl AsyncWrite for Counted {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        match &mut self.stream {
+        let wrote = match &mut self.stream {
             Stream::Plain(stream) => Pin::new(stream).poll_write(cx, buf),
             Stream::Tls(stream) => Pin::new(stream).poll_write(cx, buf),
-        }
+        };
+        self.written.note(wrote)
     }
 
     fn poll_write_vectored(
@@ -59,10 +91,11 @@ impl AsyncWrite for Counted {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        match &mut self.stream {
+        let wrote = match &mut self.stream {
             Stream::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
             Stream::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
-        }
+        };
+        self.written.note(wrote)
     }
 
     fn is_write_vectored(&self) -> bool {

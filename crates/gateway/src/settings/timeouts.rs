@@ -21,6 +21,8 @@ pub struct TimeoutSettings {
     pub resume_grace_s: Seconds,
     /// How often connections are asked whether they live, in seconds. Two missed answers close one.
     pub heartbeat_s: Seconds,
+    /// How long a connection may take nothing of what it is sent until it is closed, in seconds.
+    pub write_s: Seconds,
     /// How long shutting down may take, in seconds.
     pub shutdown_s: Seconds,
     /// How long a client may take to send a request, or to agree on encryption, in seconds.
@@ -39,6 +41,7 @@ impl Default for TimeoutSettings {
             person_s: Seconds::new(120.0),
             resume_grace_s: Seconds::new(20.0),
             heartbeat_s: Seconds::new(20.0),
+            write_s: Seconds::new(10.0),
             shutdown_s: Seconds::new(10.0),
             request_s: Seconds::new(10.0),
             pairing_code_s: Seconds::new(600.0),

@@ -181,6 +181,7 @@ impl Settings {
             ("cap_s", it.cap_s),
             ("person_s", it.person_s),
             ("heartbeat_s", it.heartbeat_s),
+            ("write_s", it.write_s),
             ("shutdown_s", it.shutdown_s),
             ("request_s", it.request_s),
             ("pairing_code_s", it.pairing_code_s),

@@ -5,8 +5,10 @@ use axum::extract::ws::{CloseFrame, Message};
 /// Why a connection ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Close {
-    /// The peer closed, or its network did: there is nobody to tell.
+    /// The peer's network closed, or its program broke off: there is nobody to tell, and it may come back.
     PeerGone,
+    /// The peer said that it is done.
+    Goodbye,
     /// Close with a code (RFC 6455, section 7.4; 4000 and up are Toolway's own) and a reason.
     With(u16, String),
 }
@@ -23,6 +25,8 @@ pub(crate) const INTERNAL: u16 = 1011;
 pub(crate) const GOING_AWAY: u16 = 1001;
 /// Against the WebSocket protocol.
 pub(crate) const PROTOCOL: u16 = 1002;
+/// A peer's own goodbye.
+const NORMAL: u16 = 1000;
 /// The peer does not read what it is sent, or does not answer pings.
 pub(crate) const TOO_SLOW: u16 = 1013;
 /// The token was revoked or has expired.
@@ -44,6 +48,14 @@ impl Close {
         let end = reason.floor_char_boundary(MAX_REASON.min(reason.len()));
         let reason = reason.get(..end).unwrap_or_default().into();
         Some(Message::Close(Some(CloseFrame { code: *code, reason })))
+    }
+
+    /// What the peer's own close says of it: whether it left, or fell over.
+    pub(crate) fn of_peer(frame: Option<&CloseFrame>) -> Self {
+        match frame {
+            Some(CloseFrame { code: NORMAL | GOING_AWAY, .. }) => Self::Goodbye,
+            _ => Self::PeerGone,
+        }
     }
 
     /// What a failed read says of the peer.

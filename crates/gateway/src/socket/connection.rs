@@ -2,6 +2,7 @@
 //! peer that stops reading never stops us from reading, and no frame crosses between tasks twice.
 
 use std::future::Future;
+use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -13,14 +14,17 @@ use tokio::time::Instant;
 
 use super::close::{Close, TOO_SLOW};
 use super::outbox::{Outbox, Outgoing};
+use crate::listen::Written;
 
 /// How a connection is kept.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Terms {
     /// How often the peer is pinged; two pings without a sign of life close.
     pub(crate) heartbeat: Duration,
-    /// How long a write may take until the peer counts as not reading.
+    /// How long the peer may take nothing of what it is sent until it counts as not reading.
     pub(crate) write_timeout: Duration,
+    /// What it has taken so far.
+    pub(crate) written: Written,
 }
 
 /// What a connection does with what it reads.
@@ -37,6 +41,8 @@ pub(crate) trait Receiver: Send {
 const LAZY_DELAY: Duration = Duration::from_millis(5);
 /// Most frames written before the buffer is flushed.
 const BATCH: usize = 64;
+/// In how many steps a peer's patience with reading is watched.
+const STEPS: u32 = 4;
 /// How long a closing peer is given to close, too.
 const CLOSING: Duration = Duration::from_secs(1);
 
@@ -49,30 +55,33 @@ pub(crate) async fn serve<R: Receiver>(
     mut queue: mpsc::Receiver<Outgoing>,
     terms: Terms,
     ending: impl Future<Output = Close>,
-    left: impl FnOnce(&mut R),
+    left: impl FnOnce(&mut R, &Close),
 ) -> Close {
     let (mut sink, mut stream) = socket.split();
     let started = Instant::now();
     let heard_ms = AtomicU64::new(0);
     let close = tokio::select! {
         close = read(&mut stream, receiver, started, &heard_ms) => close,
-        close = write(&mut sink, &mut queue, terms.write_timeout) => close,
+        close = write(&mut sink, &mut queue, &terms) => close,
         close = watch(outbox, terms.heartbeat, started, &heard_ms) => close,
         close = ending => close,
     };
-    left(receiver);
-    if let Some(frame) = close.frame() {
-        let goodbye = async {
+    left(receiver, &close);
+    // Whoever waits for room in the queue waits for nothing.
+    queue.close();
+    let goodbye = async {
+        if let Some(frame) = close.frame() {
             while let Ok(outgoing) = queue.try_recv() {
                 sink.feed(message(outgoing)).await?;
             }
             sink.send(frame).await?;
-            while let Some(Ok(_)) = stream.next().await {}
-            Ok::<_, axum::Error>(())
-        };
-        // The peer may be the reason for closing; it is not waited for.
-        let _ = tokio::time::timeout(CLOSING, goodbye).await;
-    }
+        }
+        // Reading on sends the answer to a close of the peer's.
+        while let Some(Ok(_)) = stream.next().await {}
+        Ok::<_, axum::Error>(())
+    };
+    // The peer may be the reason for closing; it is not waited for.
+    let _ = tokio::time::timeout(CLOSING, goodbye).await;
     close
 }
 
@@ -94,7 +103,7 @@ async fn read<R: Receiver>(
             Message::Text(text) => receiver.text(text).await,
             Message::Binary(_) => receiver.binary().await,
             Message::Ping(_) | Message::Pong(_) => Ok(()),
-            Message::Close(_) => return Close::PeerGone,
+            Message::Close(frame) => return Close::of_peer(frame.as_ref()),
         };
         if let Err(close) = done {
             return close;
@@ -105,7 +114,7 @@ async fn read<R: Receiver>(
 async fn write(
     sink: &mut SplitSink<WebSocket, Message>,
     queue: &mut mpsc::Receiver<Outgoing>,
-    timeout: Duration,
+    terms: &Terms,
 ) -> Close {
     while let Some(first) = queue.recv().await {
         let company = match first {
@@ -123,13 +132,29 @@ async fn write(
             }
             sink.flush().await
         };
-        match tokio::time::timeout(timeout, batch).await {
-            Ok(Ok(())) => {}
-            Ok(Err(_)) => return Close::PeerGone,
-            Err(_) => return Close::with(TOO_SLOW, "you do not read what you are sent"),
+        match while_taken(batch, &terms.written, terms.write_timeout).await {
+            Some(Ok(())) => {}
+            Some(Err(_)) => return Close::PeerGone,
+            None => return Close::with(TOO_SLOW, "you do not read what you are sent"),
         }
     }
     Close::PeerGone
+}
+
+/// Does work that writes, however long it takes, as long as the peer takes some of it every so often. None
+/// where it took nothing for that long.
+async fn while_taken<T>(work: impl Future<Output = T>, written: &Written, patience: Duration) -> Option<T> {
+    let mut work = pin!(work);
+    let (mut taken, mut idle) = (written.bytes(), 0);
+    while idle < STEPS {
+        if let Ok(done) = tokio::time::timeout(patience / STEPS, &mut work).await {
+            return Some(done);
+        }
+        let now = written.bytes();
+        idle = if now == taken { idle + 1 } else { 0 };
+        taken = now;
+    }
+    None
 }
 
 async fn watch(outbox: &Outbox, heartbeat: Duration, started: Instant, heard_ms: &AtomicU64) -> Close {
@@ -154,3 +179,6 @@ fn message(outgoing: Outgoing) -> Message {
 fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests;

@@ -169,11 +169,17 @@ fn failed(code: Code, message: String) -> ToolError {
     ToolError::new(code, message).dispatched(true)
 }
 
-/// The parts of a result: its text first, unless that is empty and something else says what there is.
+/// The parts of a result: its text first, unless that is empty and something else says what there is, or the
+/// parts say it themselves, as where all that a tool gave is sent in `content` and its text in `output` again.
 fn parts(text: String, mut content: Vec<ContentPart>, structured: bool) -> Vec<ContentPart> {
     let says_nothing = text.is_empty() && (structured || !content.is_empty());
-    if !says_nothing {
+    let texts = || content.iter().filter_map(ContentPart::as_text);
+    let is_said = texts().any(|said| said == text) || texts().collect::<Vec<_>>().join("\n") == text;
+    if !says_nothing && (content.is_empty() || !is_said) {
         content.insert(0, ContentPart::Text { text });
     }
     content
 }
+
+#[cfg(test)]
+mod tests;

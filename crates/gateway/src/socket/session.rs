@@ -133,10 +133,10 @@ impl Session {
             return self.say(self.connected()).await;
         }
         self.version = self.version.max(connect.v.unwrap_or(1).clamp(1, VERSION));
-        let is_named = connect.device_id.is_some() || connect.device_name.is_some();
         let resume = connect.resume_token.clone();
         self.hello = Some(connect);
         let offers = self.token.role().may_offer_tools();
+        let is_named = self.claims().identity().is_some();
         if offers && self.version >= 2 && (self.kind == Kind::Device || is_named) {
             let resumed = resume.and_then(|token| {
                 let id = &self.token.principal.id;
@@ -274,8 +274,9 @@ impl Session {
         }
     }
 
-    /// The connection is over: the seat waits for its device where that can resume, and ends otherwise.
-    pub(crate) fn leave(&mut self) {
+    /// The connection is over: the seat waits for its device where that can resume and did not say goodbye, and
+    /// ends otherwise.
+    pub(crate) fn leave(&mut self, close: &Close) {
         self.calls.cancel_all();
         let Some(stay) = self.stay.take() else { return };
         let seat = stay.seat.clone();
@@ -284,7 +285,7 @@ impl Session {
         }
         let sources = self.app.sources.clone();
         let resumable = seat.resume_token().is_some() && self.token.has_ended().is_none();
-        if !resumable || self.app.closing.is_cancelled() {
+        if *close == Close::Goodbye || !resumable || self.app.closing.is_cancelled() {
             return sources.end_seat(&seat);
         }
         let grace = self.app.resume_grace();

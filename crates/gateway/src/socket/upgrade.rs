@@ -23,6 +23,7 @@ use super::session::{Introduction, Kind, Session};
 use crate::access::authenticate::refuse;
 use crate::access::{Ended, Refusal, TokenState};
 use crate::http::{ApiError, QueryOf};
+use crate::listen::Written;
 use crate::state::App;
 
 /// A small buffer: the library fills all of it with zeros at every read, and each connection has its own.
@@ -61,12 +62,14 @@ async fn upgrade(State(app): State<Arc<App>>, request: Request, kind: Kind) -> R
         upgrade.set_selected_protocol(HeaderValue::from_static(subprotocol));
     }
     let frame = app.settings.limits.frame_bytes;
+    let written = parts.extensions.remove::<Written>().unwrap_or_default();
+    let terms = Terms { heartbeat: app.heartbeat(), write_timeout: app.write_timeout(), written };
     Ok(upgrade
         .read_buffer_size(READ_BUFFER)
         .write_buffer_size(WRITE_BUFFER)
         .max_message_size(frame)
         .max_frame_size(frame)
-        .on_upgrade(move |socket| serve(app, token, kind, version, introduction, socket)))
+        .on_upgrade(move |socket| serve(app, token, kind, version, introduction, terms, socket)))
 }
 
 fn forbidden(kind: Kind, token: &TokenState) -> Option<&'static str> {
@@ -117,10 +120,10 @@ async fn serve(
     kind: Kind,
     version: u32,
     introduction: Introduction,
+    terms: Terms,
     socket: WebSocket,
 ) {
     let (outbox, queue) = Outbox::new(app.settings.limits.send_queue);
-    let terms = Terms { heartbeat: app.heartbeat(), write_timeout: app.write_timeout() };
     let _open = app.metrics.connection(kind);
     if kind == Kind::Chat {
         let start = SessionStart {
