@@ -1,1 +1,40 @@
-//! Placeholder.
+//! What Toolway keeps: tokens, sources and the records of calls, in one SQLite database in the data folder.
+//!
+//! [`Store::open`] makes or opens it. Everything is written by one thread ([`writer`]) over one connection,
+//! so no two parts of the gateway ever wait for each other's lock; what reads has a few connections of its
+//! own, opened when first needed. Recording never fails a call: what could not be kept is counted
+//! ([`Store::health`]) and said in the log.
+//!
+//! This crate never reads the environment or the clock: the folder and the clock are handed in.
+
+mod backup;
+mod beside;
+mod call_row;
+mod calls;
+mod connect;
+mod error;
+mod files;
+mod health;
+mod migrate;
+mod options;
+mod outcome;
+mod recorder;
+mod restore;
+mod retention;
+mod sources;
+mod store;
+mod tokens;
+mod writer;
+
+pub use call_row::{CallRow, CallStatus};
+pub use calls::{CallFilter, CallPage, Calls, Cursor, StatusFilter, ToolFilter, UnknownStatus};
+pub use error::StoreError;
+pub use health::{StoreFault, StoreHealth};
+pub use options::{Durability, StoreOptions};
+pub use retention::Removed;
+pub use sources::{SourceRecord, Sources};
+pub use store::Store;
+pub use tokens::{TokenRecord, Tokens};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+//! Copies of the whole database, made while it is in use.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sqlx::Connection;
+use toolway_types::Clock;
+
+use crate::connect::Connector;
+use crate::error::StoreError;
+use crate::files::{self, BACKUPS, Scratch};
+use crate::store::Store;
+
+/// Copies from before an upgrade that are kept.
+const COPIES_KEPT: usize = 3;
+
+impl Store {
+    /// Writes a copy of everything into a new file (0600), as of one moment after this was called, while
+    /// calls go on. The file appears under its name when it is whole and on disk.
+    ///
+    /// # Errors
+    /// [`StoreError::Exists`] where there is something under that name; what the file system or SQLite says.
+    pub async fn backup(&self, to: &Path) -> Result<(), StoreError> {
+        let _alone = self.inner().long_work.lock().await;
+        if to.exists() {
+            return Err(StoreError::Exists { path: to.to_owned() });
+        }
+        self.catch_up().await;
+        copy_into(&self.inner().connector, to).await
+    }
+}
+
+/// Keeps a copy of a database that is about to be brought up to date, and only the newest few of such copies.
+pub(crate) async fn before_upgrade(
+    dir: &Path,
+    connector: &Connector,
+    clock: &dyn Clock,
+    version: i64,
+) -> Result<PathBuf, StoreError> {
+    let folder = dir.join(BACKUPS);
+    files::private_folder(&folder)?;
+    let time = clock.now().strftime("%Y%m%dT%H%M%SZ");
+    let copy = folder.join(format!("toolway-{version}-{time}.db"));
+    copy_into(connector, &copy).await?;
+    forget_oldest(&folder)?;
+    Ok(copy)
+}
+
+async fn copy_into(connector: &Connector, to: &Path) -> Result<(), StoreError> {
+    let failed = || StoreError::database("copy");
+    let part = Scratch::new(files::beside(to, ".part"))?;
+    let mut conn = connector.helper().await.map_err(failed())?;
+    sqlx::query("VACUUM INTO ?").bind(text_of(part.path())?).execute(&mut conn).await.map_err(failed())?;
+    conn.close().await.map_err(failed())?;
+    let to = to.to_owned();
+    blocking(move || {
+        files::sync(part.path())?;
+        part.keep_as(&to)
+    })
+    .await
+}
+
+fn forget_oldest(folder: &Path) -> Result<(), StoreError> {
+    let mut copies: Vec<(String, PathBuf)> = Vec::new();
+    for entry in fs::read_dir(folder).map_err(StoreError::io("read", folder))? {
+        let path = entry.map_err(StoreError::io("read", folder))?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let stem = name.strip_prefix("toolway-").and_then(|rest| rest.strip_suffix(".db"));
+        if let Some((_, time)) = stem.and_then(|stem| stem.split_once('-')) {
+            copies.push((time.to_owned(), path));
+        }
+    }
+    copies.sort();
+    let surplus = copies.len().saturating_sub(COPIES_KEPT);
+    for (_, path) in copies.drain(..surplus) {
+        fs::remove_file(&path).map_err(StoreError::io("remove", &path))?;
+    }
+    Ok(())
+}
+
+/// A path as SQLite takes it.
+pub(crate) fn text_of(path: &Path) -> Result<String, StoreError> {
+    path.to_str().map(str::to_owned).ok_or_else(|| {
+        let error = std::io::Error::new(std::io::ErrorKind::InvalidInput, "the name is not UTF-8");
+        StoreError::io("use", path)(error)
+    })
+}
+
+/// Runs what blocks on a thread for such work.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
+    tokio::task::spawn_blocking(work).await.unwrap_or(Err(StoreError::Closed))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,203 @@
+//! A recorded call, as it is read back.
+
+use serde::{Serialize, Serializer};
+use sqlx::Row;
+use sqlx::sqlite::SqliteRow;
+use toolway_core::caller::Door;
+use toolway_types::{CallId, Code, ErrorKind, PrincipalId, RawJson, Role, ToolId};
+
+use crate::error::StoreError;
+
+/// Every role; its place is the number that stands in the database, so new ones go to the end.
+pub(crate) const ROLES: &[Role] = &[Role::Owner, Role::Client, Role::Device, Role::Companion];
+/// Every door; its place is the number that stands in the database, so new ones go to the end.
+pub(crate) const DOORS: &[Door] = &[Door::Rest, Door::WebSocket, Door::Agent, Door::Mcp, Door::Local];
+
+/// The columns that [`CallRow::read`] reads, in its order.
+pub(crate) const COLUMNS: &str = "seq, id, started_ms, status, code, name, source, tool, principal, role, door, \
+     agent, total_us, waiting_us, queued_us, running_us, attempts, arguments, outcome";
+
+/// How far a call got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CallStatus {
+    /// It runs, or ran when the gateway stopped.
+    Open,
+    /// It succeeded.
+    Success,
+    /// It failed.
+    Error,
+}
+
+impl CallStatus {
+    /// The number that stands in the database.
+    pub(crate) fn number(self) -> i64 {
+        match self {
+            Self::Open => 0,
+            Self::Success => 1,
+            Self::Error => 2,
+        }
+    }
+}
+
+/// A recorded call. Durations are in microseconds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CallRow {
+    /// The call's id.
+    pub call_id: CallId,
+    /// The name as the caller gave it.
+    pub name: String,
+    /// The tool it named, where there was one that the caller may use.
+    pub tool: Option<ToolId>,
+    /// Who called.
+    pub principal: PrincipalId,
+    /// With which role.
+    pub role: Role,
+    /// Through which door.
+    #[serde(serialize_with = "door_word")]
+    pub door: Door,
+    /// The agent whose turn it belonged to.
+    pub agent: Option<String>,
+    /// The arguments, secrets replaced; cut where they are longer than the record may be.
+    pub arguments: Option<RawJson>,
+    /// How far it got.
+    pub status: CallStatus,
+    /// The fine reason, where it failed.
+    pub code: Option<Code>,
+    /// The envelope, where it ended; cut where it is longer than the record may be
+    /// (`{"status","error_type"?,"code"?,"cut":true,"kept","of","start"}`).
+    pub outcome: Option<RawJson>,
+    /// Wall clock, milliseconds since the Unix epoch.
+    pub started_ms: i64,
+    /// From its acceptance to its outcome; 0 where that is not known.
+    pub total_us: u64,
+    /// Of that, waiting for a person.
+    pub waiting_us: u64,
+    /// Of that, waiting for its turn.
+    pub queued_us: u64,
+    /// Of that, the tool running.
+    pub running_us: u64,
+    /// How often the request was sent to the tool.
+    pub attempts: u32,
+}
+
+impl CallRow {
+    /// The coarse reason, where it failed.
+    #[must_use]
+    pub fn error_type(&self) -> Option<ErrorKind> {
+        self.code.map(Code::kind)
+    }
+
+    /// Reads a row of [`COLUMNS`], and its place among all rows.
+    pub(crate) fn read(row: &SqliteRow) -> Result<(i64, Self), StoreError> {
+        let columns = Columns(row);
+        let tool = match (columns.text(6)?, columns.text(7)?) {
+            (Some(source), Some(tool)) => {
+                let id = ToolId::new(parsed("source name", &source)?, parsed("tool name", &tool)?);
+                Some(id)
+            }
+            _ => None,
+        };
+        let code = columns.text(4)?;
+        let known =
+            |text: String| Code::from_name(&text).ok_or(StoreError::BadValue { what: "error code", text });
+        Ok((
+            columns.number(0)?,
+            Self {
+                call_id: call_id(&columns.blob(1)?)?,
+                started_ms: columns.number(2)?,
+                status: status(columns.number(3)?)?,
+                code: code.map(known).transpose()?,
+                name: columns.required(5)?,
+                tool,
+                principal: PrincipalId(columns.required(8)?.into()),
+                role: of_number("role", ROLES, columns.number(9)?)?,
+                door: of_number("door", DOORS, columns.number(10)?)?,
+                agent: columns.text(11)?,
+                total_us: columns.micros(12)?,
+                waiting_us: columns.micros(13)?,
+                queued_us: columns.micros(14)?,
+                running_us: columns.micros(15)?,
+                attempts: u32::try_from(columns.number(16)?).unwrap_or(u32::MAX),
+                arguments: columns.json(17)?,
+                outcome: columns.json(18)?,
+            },
+        ))
+    }
+
+    /// Bytes of its long texts.
+    pub(crate) fn weight(&self) -> usize {
+        let length = |json: &Option<RawJson>| json.as_ref().map_or(0, |json| json.get().len());
+        length(&self.arguments) + length(&self.outcome)
+    }
+}
+
+/// Reads columns by their place.
+pub(crate) struct Columns<'r>(pub(crate) &'r SqliteRow);
+
+impl Columns<'_> {
+    pub(crate) fn number(&self, at: usize) -> Result<i64, StoreError> {
+        self.0.try_get(at).map_err(StoreError::database("read"))
+    }
+
+    pub(crate) fn number_or_none(&self, at: usize) -> Result<Option<i64>, StoreError> {
+        self.0.try_get(at).map_err(StoreError::database("read"))
+    }
+
+    pub(crate) fn micros(&self, at: usize) -> Result<u64, StoreError> {
+        Ok(u64::try_from(self.number(at)?).unwrap_or(0))
+    }
+
+    pub(crate) fn text(&self, at: usize) -> Result<Option<String>, StoreError> {
+        self.0.try_get(at).map_err(StoreError::database("read"))
+    }
+
+    pub(crate) fn required(&self, at: usize) -> Result<String, StoreError> {
+        self.0.try_get(at).map_err(StoreError::database("read"))
+    }
+
+    pub(crate) fn blob(&self, at: usize) -> Result<Vec<u8>, StoreError> {
+        self.0.try_get(at).map_err(StoreError::database("read"))
+    }
+
+    pub(crate) fn json(&self, at: usize) -> Result<Option<RawJson>, StoreError> {
+        let json = |text: String| {
+            RawJson::parse(&text).map_err(|_| StoreError::BadValue { what: "JSON text", text })
+        };
+        self.text(at)?.map(json).transpose()
+    }
+}
+
+/// A text as the type it stands for.
+pub(crate) fn parsed<T: std::str::FromStr>(what: &'static str, text: &str) -> Result<T, StoreError> {
+    text.parse().map_err(|_| StoreError::BadValue { what, text: text.to_owned() })
+}
+
+/// A call's id from its stored bytes.
+pub(crate) fn call_id(bytes: &[u8]) -> Result<CallId, StoreError> {
+    let bytes: [u8; 16] = bytes
+        .try_into()
+        .map_err(|_| StoreError::BadValue { what: "call id", text: format!("{} bytes", bytes.len()) })?;
+    Ok(CallId::from_bytes(bytes))
+}
+
+fn status(number: i64) -> Result<CallStatus, StoreError> {
+    [CallStatus::Open, CallStatus::Success, CallStatus::Error]
+        .into_iter()
+        .find(|status| status.number() == number)
+        .ok_or_else(|| StoreError::BadValue { what: "status", text: number.to_string() })
+}
+
+/// The number that stands in the database for one of a few words.
+pub(crate) fn number_of<T: PartialEq>(all: &[T], one: T) -> i64 {
+    all.iter().position(|known| *known == one).and_then(|at| i64::try_from(at).ok()).unwrap_or(-1)
+}
+
+fn of_number<T: Copy>(what: &'static str, all: &[T], number: i64) -> Result<T, StoreError> {
+    let known = usize::try_from(number).ok().and_then(|at| all.get(at));
+    known.copied().ok_or_else(|| StoreError::BadValue { what, text: number.to_string() })
+}
+
+fn door_word<S: Serializer>(door: &Door, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(door.as_str())
+}

@@ -1,0 +1,166 @@
+//! Which calls are asked for, and from where on.
+
+use std::fmt;
+use std::str::FromStr;
+
+use sqlx::{QueryBuilder, Sqlite};
+use toolway_types::{Code, ErrorKind};
+
+use crate::call_row::CallStatus;
+use crate::error::StoreError;
+
+/// Which calls are asked for: those that fit everything that is said. The default lets all through.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CallFilter {
+    /// Of which tool.
+    pub tool: Option<ToolFilter>,
+    /// Of which source.
+    pub source: Option<String>,
+    /// Of which principal.
+    pub principal: Option<String>,
+    /// How they ended.
+    pub status: Option<StatusFilter>,
+    /// Started at this time or later; milliseconds since the Unix epoch.
+    pub since_ms: Option<i64>,
+    /// Started before this time; milliseconds since the Unix epoch.
+    pub until_ms: Option<i64>,
+}
+
+/// Of which tool. From text: with `*` or `?` in it a pattern, with a `/` an id, else a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToolFilter {
+    /// Exactly this id, `source/tool`.
+    Id(String),
+    /// Ids of this pattern: `*` is any text, `?` any character.
+    Glob(String),
+    /// This name: the tool's own, of any source, or the one that the caller used.
+    Name(String),
+}
+
+impl From<&str> for ToolFilter {
+    fn from(text: &str) -> Self {
+        if text.contains(['*', '?']) {
+            Self::Glob(text.to_owned())
+        } else if text.contains('/') {
+            Self::Id(text.to_owned())
+        } else {
+            Self::Name(text.to_owned())
+        }
+    }
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StatusFilter {
+    /// Not yet, in success, or in any error.
+    Status(CallStatus),
+    /// In an error of this kind.
+    Kind(ErrorKind),
+    /// In an error of this code.
+    Code(Code),
+}
+
+/// No such status.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{0:?} is no status of a call: open, success, error, timeout, permission_denied, execution_error, \
+     validation_error, or an error's code such as device_disconnected"
+)]
+pub struct UnknownStatus(pub String);
+
+impl FromStr for StatusFilter {
+    type Err = UnknownStatus;
+
+    /// A word that is both a kind and a code (`timeout`) is the kind.
+    fn from_str(text: &str) -> Result<Self, UnknownStatus> {
+        let kinds = [
+            ErrorKind::Timeout,
+            ErrorKind::PermissionDenied,
+            ErrorKind::ExecutionError,
+            ErrorKind::ValidationError,
+        ];
+        match text {
+            "open" => Ok(Self::Status(CallStatus::Open)),
+            "success" => Ok(Self::Status(CallStatus::Success)),
+            "error" => Ok(Self::Status(CallStatus::Error)),
+            _ => kinds
+                .into_iter()
+                .find(|kind| kind.as_str() == text)
+                .map(Self::Kind)
+                .or_else(|| Code::from_name(text).map(Self::Code))
+                .ok_or_else(|| UnknownStatus(text.to_owned())),
+        }
+    }
+}
+
+impl CallFilter {
+    /// Adds its conditions to a statement that has a `WHERE` already.
+    pub(super) fn push_to(&self, sql: &mut QueryBuilder<Sqlite>) {
+        if let Some(since) = self.since_ms {
+            sql.push(" AND started_ms >= ").push_bind(since);
+        }
+        if let Some(until) = self.until_ms {
+            sql.push(" AND started_ms < ").push_bind(until);
+        }
+        match &self.tool {
+            Some(ToolFilter::Id(id)) => {
+                let (source, tool) = id.split_once('/').unwrap_or(("", id));
+                sql.push(" AND source = ").push_bind(source.to_owned());
+                sql.push(" AND tool = ").push_bind(tool.to_owned());
+            }
+            Some(ToolFilter::Glob(pattern)) => {
+                // SQLite's own patterns have `[` too; ours do not.
+                sql.push(" AND (source || '/' || tool) GLOB ").push_bind(pattern.replace('[', "[[]"));
+            }
+            Some(ToolFilter::Name(name)) => {
+                sql.push(" AND (tool = ").push_bind(name.clone());
+                sql.push(" OR name = ").push_bind(name.clone()).push(")");
+            }
+            None => {}
+        }
+        if let Some(source) = &self.source {
+            sql.push(" AND source = ").push_bind(source.clone());
+        }
+        if let Some(principal) = &self.principal {
+            sql.push(" AND principal = ").push_bind(principal.clone());
+        }
+        match self.status {
+            Some(StatusFilter::Status(status)) => {
+                sql.push(" AND status = ").push_bind(status.number());
+            }
+            Some(StatusFilter::Code(code)) => {
+                sql.push(" AND code = ").push_bind(code.as_str());
+            }
+            Some(StatusFilter::Kind(kind)) => {
+                let mut codes = sql.push(" AND code IN (").separated(", ");
+                for code in Code::ALL.iter().filter(|code| code.kind() == kind) {
+                    codes.push_bind(code.as_str());
+                }
+                sql.push(")");
+            }
+            None => {}
+        }
+    }
+}
+
+/// Where a page starts. Its text has no meaning but to be handed back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cursor {
+    pub(super) started_ms: i64,
+    pub(super) seq: i64,
+}
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.started_ms, self.seq)
+    }
+}
+
+impl FromStr for Cursor {
+    type Err = StoreError;
+    fn from_str(text: &str) -> Result<Self, StoreError> {
+        let (started, seq) = text.split_once('.').ok_or(StoreError::BadCursor)?;
+        let number = |text: &str| text.parse().map_err(|_| StoreError::BadCursor);
+        Ok(Self { started_ms: number(started)?, seq: number(seq)? })
+    }
+}

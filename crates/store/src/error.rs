@@ -1,0 +1,146 @@
+//! What can go wrong, in words for the person who has to put it right.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why the store could not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The file system refused.
+    #[error("cannot {doing} {path}: {source}")]
+    Io {
+        /// What was tried, such as `create`.
+        doing: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// SQLite refused.
+    #[error("the database {doing} failed: {source}")]
+    Database {
+        /// What was tried, such as `read of the calls`.
+        doing: &'static str,
+        /// What SQLite said.
+        source: sqlx::Error,
+    },
+    /// The file is not a database.
+    #[error(
+        "{} is not a SQLite database; it was left as it is. Move it away to start afresh, or put a backup in its place",
+        path.display()
+    )]
+    NotADatabase {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is another program's database.
+    #[error(
+        "{} is a database, but not one of Toolway's; it was left as it is. Use another data folder, or move the file away",
+        path.display()
+    )]
+    NotOurs {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A newer Toolway made it.
+    #[error(
+        "{} was written by a newer Toolway: it has version {found}, this program knows versions up to {known}. \
+         Use the newer program again, or put a copy from before the upgrade (folder `backups` beside it) in its place",
+        path.display()
+    )]
+    TooNew {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: i64,
+        /// The newest version this program knows.
+        known: i64,
+    },
+    /// The file's contents contradict themselves.
+    #[error("{} is damaged ({finding}); nothing was changed", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The first thing that SQLite's check found.
+        finding: String,
+    },
+    /// There is something where a new file was to be written.
+    #[error("{} exists already; name a file that does not", path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A slug belongs to another identity, now or in the past.
+    #[error("the source name {slug} belongs to another source")]
+    SlugTaken {
+        /// The slug.
+        slug: String,
+    },
+    /// The token exists already.
+    #[error("a token {id} exists already")]
+    TokenExists {
+        /// Its id.
+        id: String,
+    },
+    /// The cursor is not one that a page gave.
+    #[error("the cursor is not one that an earlier page gave; start again without a cursor")]
+    BadCursor,
+    /// A stored value has no meaning here.
+    #[error("a stored {what} cannot be read: {text:?}")]
+    BadValue {
+        /// What it should be.
+        what: &'static str,
+        /// What is there.
+        text: String,
+    },
+    /// Records wait to be written because the database can't be written to.
+    #[error("{waiting} records could not be written yet: {why}")]
+    Unwritten {
+        /// How many.
+        waiting: usize,
+        /// The last error.
+        why: String,
+    },
+    /// The store was closed.
+    #[error("the store is closed")]
+    Closed,
+}
+
+impl StoreError {
+    pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { doing, path, source }
+    }
+
+    pub(crate) fn database(doing: &'static str) -> impl FnOnce(sqlx::Error) -> Self {
+        move |source| Self::Database { doing, source }
+    }
+}
+
+/// SQLite's primary result codes that pass by themselves or once there is room again.
+const PASSING: &[i32] = &[
+    5,  // busy
+    6,  // locked
+    7,  // out of memory
+    8,  // read-only
+    10, // input or output
+    13, // full
+    14, // cannot open
+];
+
+/// SQLite's primary result code, where the error has one.
+pub(crate) fn sqlite_code(error: &sqlx::Error) -> Option<i32> {
+    let code = error.as_database_error()?.code()?;
+    code.parse::<i32>().ok().map(|extended| extended & 0xff)
+}
+
+/// Whether the same write may succeed later. An error that is not SQLite's own (its thread is gone, the
+/// file can't be opened) counts as passing: the connection is made anew.
+pub(crate) fn is_passing(error: &sqlx::Error) -> bool {
+    sqlite_code(error).is_none_or(|code| PASSING.contains(&code))
+}
+
+/// Whether the connection itself is in doubt, rather than the database busy or full.
+pub(crate) fn spoils_connection(error: &sqlx::Error) -> bool {
+    sqlite_code(error).is_none_or(|code| !matches!(code, 5 | 6 | 13))
+}

@@ -1,0 +1,171 @@
+//! The folder and the files in it: who may read them, and whether a file is ours before SQLite touches it.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use crate::error::StoreError;
+use crate::migrate::APPLICATION_ID;
+
+/// The database's file name in the data folder.
+pub(crate) const DATABASE: &str = "toolway.db";
+/// Where copies are kept that were made before an upgrade.
+pub(crate) const BACKUPS: &str = "backups";
+
+const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+
+/// What a file turned out to be.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// Nothing, or an empty file.
+    Empty,
+    /// One of our databases, with the version that its header names. What is still in the write-ahead log
+    /// may be newer.
+    Ours {
+        /// Schema version.
+        version: i64,
+    },
+}
+
+/// Looks at the first bytes of a file, without SQLite, which might change something beside it.
+///
+/// # Errors
+/// Where it can't be read, is no database, or is another program's.
+pub(crate) fn look_at(path: &Path) -> Result<Found, StoreError> {
+    let mut head = Vec::with_capacity(100);
+    match File::open(path) {
+        Ok(file) => file.take(100).read_to_end(&mut head).map_err(StoreError::io("read", path))?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Empty),
+        Err(error) => return Err(StoreError::io("read", path)(error)),
+    };
+    if head.is_empty() {
+        return Ok(Found::Empty);
+    }
+    if !head.starts_with(MAGIC) {
+        return Err(StoreError::NotADatabase { path: path.to_owned() });
+    }
+    let number = |at: usize| -> Option<u32> {
+        let bytes = head.get(at..at + 4)?;
+        Some(u32::from_be_bytes(bytes.try_into().ok()?))
+    };
+    match (number(60), number(68)) {
+        (Some(version), Some(APPLICATION_ID)) => Ok(Found::Ours { version: i64::from(version) }),
+        (Some(_), Some(_)) => Err(StoreError::NotOurs { path: path.to_owned() }),
+        _ => Err(StoreError::NotADatabase { path: path.to_owned() }),
+    }
+}
+
+/// Makes a folder that only its owner can enter; one that exists is left as it is.
+pub(crate) fn private_folder(path: &Path) -> Result<(), StoreError> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path).map_err(StoreError::io("create", path))
+}
+
+/// Makes an empty file that only its owner can read, or makes an existing one so. SQLite gives the files
+/// beside a database (`-wal`, `-shm`) the database's own mode.
+pub(crate) fn private_file(path: &Path) -> Result<(), StoreError> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map_err(StoreError::io("create", path))?;
+    tighten(path)
+}
+
+/// Makes a database and the files beside it readable by their owner only.
+pub(crate) fn tighten_database(path: &Path) -> Result<(), StoreError> {
+    for suffix in ["", "-wal", "-shm"] {
+        let beside = beside(path, suffix);
+        if beside.exists() {
+            tighten(&beside)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn tighten(path: &Path) -> Result<(), StoreError> {
+    use std::os::unix::fs::PermissionsExt;
+    let now = fs::metadata(path).map_err(StoreError::io("look at", path))?.permissions().mode();
+    if now & 0o077 != 0 {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o600))
+            .map_err(StoreError::io("restrict", path))?;
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn tighten(_: &Path) -> Result<(), StoreError> {
+    Ok(())
+}
+
+/// The path with something put at its end.
+pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+/// Brings a file's contents and its name to the disk.
+pub(crate) fn sync(path: &Path) -> Result<(), StoreError> {
+    let file = OpenOptions::new().write(true).open(path).map_err(StoreError::io("open", path))?;
+    file.sync_all().map_err(StoreError::io("sync", path))
+}
+
+/// Brings a renamed file's new name to the disk, where folders can be synced.
+pub(crate) fn sync_folder_of(path: &Path) -> Result<(), StoreError> {
+    #[cfg(unix)]
+    if let Some(folder) = path.parent() {
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        File::open(folder).and_then(|open| open.sync_all()).map_err(StoreError::io("sync", folder))?;
+    }
+    #[cfg(not(unix))]
+    let _ = path;
+    Ok(())
+}
+
+/// A file that is removed when this goes, with what SQLite may have put beside it, unless it was kept.
+#[derive(Debug)]
+pub(crate) struct Scratch(Option<PathBuf>);
+
+impl Scratch {
+    /// Makes an empty private file; one left over from an earlier attempt is replaced.
+    pub(crate) fn new(path: PathBuf) -> Result<Self, StoreError> {
+        remove_with_beside(&path);
+        private_file(&path)?;
+        Ok(Self(Some(path)))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.as_deref().unwrap_or(Path::new(""))
+    }
+
+    /// Gives the finished file its name.
+    pub(crate) fn keep_as(mut self, to: &Path) -> Result<(), StoreError> {
+        if let Some(path) = self.0.take()
+            && let Err(error) = fs::rename(&path, to)
+        {
+            self.0 = Some(path);
+            return Err(StoreError::io("create", to)(error));
+        }
+        sync_folder_of(to)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if let Some(path) = &self.0 {
+            remove_with_beside(path);
+        }
+    }
+}
+
+fn remove_with_beside(path: &Path) {
+    for suffix in ["", "-wal", "-shm", "-journal"] {
+        // Most of these don't exist; one that can't be removed is found out when it is made anew.
+        let _ = fs::remove_file(beside(path, suffix));
+    }
+}

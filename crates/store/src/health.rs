@@ -1,0 +1,88 @@
+//! Whether records are kept, for metrics and `doctor`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use serde::Serialize;
+use toolway_types::Clock;
+
+/// How the recording of calls fares.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct StoreHealth {
+    /// Rows written since the store was opened. A call that lasts longer than the window is written twice.
+    pub records_written: u64,
+    /// Openings and closings of calls that were not written and never will be.
+    pub records_lost: u64,
+    /// Openings and closings that wait to be written.
+    pub records_waiting: usize,
+    /// Whether the last attempt to write failed.
+    pub failing: bool,
+    /// The last thing that went wrong, however long ago.
+    pub last_error: Option<StoreFault>,
+}
+
+/// Something that went wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct StoreFault {
+    /// In words.
+    pub text: String,
+    /// Wall clock, milliseconds since the Unix epoch.
+    pub at_ms: i64,
+}
+
+/// The counters behind [`StoreHealth`].
+#[derive(Debug)]
+pub(crate) struct Counters {
+    clock: Arc<dyn Clock>,
+    written: AtomicU64,
+    lost: AtomicU64,
+    failing: AtomicBool,
+    last_error: Mutex<Option<StoreFault>>,
+}
+
+impl Counters {
+    pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
+        Self {
+            clock,
+            written: AtomicU64::new(0),
+            lost: AtomicU64::new(0),
+            failing: AtomicBool::new(false),
+            last_error: Mutex::new(None),
+        }
+    }
+
+    pub(crate) fn wrote(&self, rows: usize) {
+        self.written.fetch_add(rows as u64, Ordering::Relaxed);
+    }
+
+    pub(crate) fn lost(&self, records: usize) {
+        self.lost.fetch_add(records as u64, Ordering::Relaxed);
+    }
+
+    pub(crate) fn lost_so_far(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_failing(&self, failing: bool) {
+        self.failing.store(failing, Ordering::Relaxed);
+    }
+
+    pub(crate) fn fault(&self, text: String) {
+        *self.last_error.lock() = Some(StoreFault { text, at_ms: self.clock.now_ms() });
+    }
+
+    pub(crate) fn last_text(&self) -> Option<String> {
+        self.last_error.lock().as_ref().map(|fault| fault.text.clone())
+    }
+
+    pub(crate) fn read(&self, records_waiting: usize) -> StoreHealth {
+        StoreHealth {
+            records_written: self.written.load(Ordering::Relaxed),
+            records_lost: self.lost_so_far(),
+            records_waiting,
+            failing: self.failing.load(Ordering::Relaxed),
+            last_error: self.last_error.lock().clone(),
+        }
+    }
+}

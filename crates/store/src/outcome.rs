@@ -1,0 +1,146 @@
+//! Outcomes as they are stored: the envelope's JSON text. What is longer than the cap is cut, and says so:
+//! `{"status":…,"error_type"?,"code"?,"cut":true,"kept":K,"of":N,"start":"…"}`, where `start` holds the first
+//! K of the text's N bytes. Arguments are cut the same way, without the first three fields.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use toolway_types::{Code, ContentPart, Envelope, Outcome, RawJson, ToolError, ToolOutput};
+
+/// Room for the fields of a cut text's mark.
+const MARK: usize = 96;
+
+/// Roughly how many bytes an outcome keeps in memory. Cheap: it writes nothing out.
+pub(crate) fn weight(outcome: &Outcome) -> usize {
+    match outcome {
+        Outcome::Success(output) => {
+            let structured = output.structured.as_ref().map_or(0, |value| value.get().len());
+            structured + output.content.iter().map(part_weight).sum::<usize>()
+        }
+        Outcome::Error(error) => {
+            let hint = error.hint.as_ref().map_or(0, String::len);
+            let intent = error.authorize_intent.as_ref().map_or(0, |intent| intent.get().len());
+            error.message.len() + hint + intent
+        }
+    }
+}
+
+fn part_weight(part: &ContentPart) -> usize {
+    match part {
+        ContentPart::Resource { resource } => value_weight(resource),
+        other => other.size(),
+    }
+}
+
+fn value_weight(value: &serde_json::Value) -> usize {
+    match value {
+        serde_json::Value::String(text) => text.len(),
+        serde_json::Value::Array(items) => items.iter().map(value_weight).sum(),
+        serde_json::Value::Object(fields) => {
+            fields.iter().map(|(name, value)| name.len() + value_weight(value)).sum()
+        }
+        _ => size_of::<serde_json::Value>(),
+    }
+}
+
+/// The envelope's text, of at most `cap` bytes.
+pub(crate) fn encode(outcome: &Outcome, cap: usize) -> String {
+    let mut text = Vec::with_capacity(weight(outcome) + 64);
+    let written = serde_json::to_writer(&mut text, &Envelope(outcome)).is_ok();
+    let text = String::from_utf8(text).unwrap_or_default();
+    if written && text.len() <= cap {
+        return text;
+    }
+    let head = match outcome {
+        Outcome::Success(_) => r#""status":"success","#.to_owned(),
+        Outcome::Error(error) => {
+            format!(r#""status":"error","error_type":"{}","code":"{}","#, error.kind(), error.code)
+        }
+    };
+    marked(&head, &text, cap)
+}
+
+/// A JSON text, of at most `cap` bytes.
+pub(crate) fn cut(text: &str, cap: usize) -> Arc<str> {
+    if text.len() <= cap { text.into() } else { marked("", text, cap).into() }
+}
+
+fn marked(head: &str, text: &str, cap: usize) -> String {
+    let room = cap.saturating_sub(head.len() + MARK);
+    let mut used = 0;
+    let mut kept = 0;
+    for c in text.chars() {
+        used += match c {
+            '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
+            c if u32::from(c) < 0x20 => 6,
+            c => c.len_utf8(),
+        };
+        if used > room {
+            break;
+        }
+        kept += c.len_utf8();
+    }
+    let start = serde_json::Value::from(text.get(..kept).unwrap_or_default());
+    format!(r#"{{{head}"cut":true,"kept":{kept},"of":{},"start":{start}}}"#, text.len())
+}
+
+/// An envelope as it is read back.
+#[derive(Deserialize)]
+struct Stored {
+    status: String,
+    #[serde(default)]
+    result: RawJson,
+    #[serde(default)]
+    content: Vec<ContentPart>,
+    #[serde(default)]
+    message: String,
+    code: Option<String>,
+    hint: Option<String>,
+    authorize_intent: Option<RawJson>,
+    #[serde(default)]
+    dispatched: bool,
+    #[serde(default)]
+    retryable: bool,
+    #[serde(default)]
+    cut: bool,
+}
+
+/// The outcome that a stored envelope came from: written out again, it gives the same text. None where the
+/// text was cut or is no envelope.
+pub(crate) fn decode(text: &str) -> Option<Outcome> {
+    let stored: Stored = serde_json::from_str(text).ok()?;
+    if stored.cut {
+        return None;
+    }
+    if stored.status == "success" {
+        let mut output = ToolOutput { content: stored.content, structured: None };
+        match stored.result.to::<String>() {
+            Ok(text) if text.is_empty() && !output.content.is_empty() => {}
+            Ok(text) => output.content.insert(0, ContentPart::text(text)),
+            Err(_) => output.structured = Some(stored.result),
+        }
+        return Some(Outcome::Success(output));
+    }
+    Some(Outcome::Error(ToolError {
+        code: Code::from_name(stored.code.as_deref()?)?,
+        message: stored.message,
+        hint: stored.hint,
+        authorize_intent: stored.authorize_intent,
+        dispatched: stored.dispatched,
+        retryable: stored.retryable,
+    }))
+}
+
+/// How calls end that were open when the gateway stopped without closing them.
+pub(crate) fn restarted() -> Outcome {
+    let error = ToolError::new(
+        Code::GatewayRestarted,
+        "The gateway stopped while this call was running, so its result is not known",
+    );
+    Outcome::Error(
+        error.dispatched(true).with_hint("It may have had its effects; check that before you call it again"),
+    )
+}
+
+#[cfg(test)]
+mod tests;

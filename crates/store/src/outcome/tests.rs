@@ -1,0 +1,87 @@
+use toolway_types::Outcome;
+
+use super::*;
+
+fn text_of(outcome: &Outcome) -> String {
+    encode(outcome, usize::MAX)
+}
+
+#[test]
+fn an_envelope_read_back_gives_the_same_envelope() {
+    let image = || ContentPart::Image { data: "AAAA".to_owned(), mime_type: "image/png".to_owned() };
+    let structured = |text: &str| Some(RawJson::parse(text).unwrap());
+    let outputs = [
+        ToolOutput::text("plain"),
+        ToolOutput::text(""),
+        ToolOutput {
+            content: vec![ContentPart::text("a"), image(), ContentPart::text("b")],
+            structured: None,
+        },
+        ToolOutput { content: vec![image()], structured: None },
+        ToolOutput { content: vec![image()], structured: structured(r#"{"b":1.0,"a":[1e3]}"#) },
+        ToolOutput { content: vec![], structured: structured(r#""a structured text""#) },
+        ToolOutput { content: vec![], structured: structured("null") },
+        ToolOutput::default(),
+    ];
+    for output in outputs {
+        let outcome = Outcome::Success(output);
+        let text = text_of(&outcome);
+        assert_eq!(text_of(&decode(&text).unwrap()), text);
+    }
+    for code in Code::ALL {
+        let mut error = ToolError::new(*code, "what happened").with_hint("what to do").dispatched(true);
+        error.retryable = !error.retryable;
+        error.authorize_intent = structured(r#"{"action":"open"}"#);
+        let outcome = Outcome::Error(error);
+        assert_eq!(decode(&text_of(&outcome)).unwrap(), outcome);
+    }
+}
+
+#[test]
+fn what_fits_is_not_cut() {
+    let outcome = Outcome::Success(ToolOutput::text("x".repeat(100)));
+    let whole = text_of(&outcome);
+    assert_eq!(encode(&outcome, whole.len()), whole);
+    assert_ne!(encode(&outcome, whole.len() - 1), whole);
+}
+
+#[test]
+fn a_cut_text_is_json_within_the_cap_and_says_how_much_is_missing() {
+    let texts = ["plain ".repeat(500), "\"\\\n".repeat(500), "\u{1}".repeat(500), "é€😀".repeat(500)];
+    for text in texts {
+        for cap in [200, 333, 1000] {
+            let outcome = Outcome::Error(ToolError::new(Code::DeviceDisconnected, text.clone()));
+            let cut = encode(&outcome, cap);
+            assert!(cut.len() <= cap, "{} > {cap}", cut.len());
+            let mark: serde_json::Value = serde_json::from_str(&cut).unwrap();
+            let whole = text_of(&outcome);
+            assert_eq!((mark["of"].as_u64(), mark["cut"].as_bool()), (Some(whole.len() as u64), Some(true)));
+            let start = mark["start"].as_str().unwrap();
+            assert!(whole.starts_with(start));
+            assert_eq!(mark["kept"].as_u64(), Some(start.len() as u64));
+            assert_eq!(mark["error_type"], "execution_error");
+            assert_eq!(mark["code"], "device_disconnected");
+            assert_eq!(decode(&cut), None);
+        }
+    }
+}
+
+#[test]
+fn what_is_no_envelope_is_not_read() {
+    for text in
+        ["", "{", "[]", r#"{"status":"error","code":"of_the_future","message":"m"}"#, r#"{"result":1}"#]
+    {
+        assert_eq!(decode(text), None, "{text}");
+    }
+}
+
+#[test]
+fn weights_follow_what_is_kept() {
+    let resource = serde_json::json!({"uri": "file:///a", "blob": "x".repeat(1000)});
+    let output = ToolOutput {
+        content: vec![ContentPart::text("x".repeat(500)), ContentPart::Resource { resource }],
+        structured: Some(RawJson::parse("[1,2,3]").unwrap()),
+    };
+    let weight = weight(&Outcome::Success(output));
+    assert!((1500..1700).contains(&weight), "{weight}");
+}

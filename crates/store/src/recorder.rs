@@ -1,0 +1,122 @@
+//! The engine's recorder: puts records into the queue, and finds earlier calls by their idempotency key.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use sqlx::SqlitePool;
+use toolway_core::record::{ClosedCall, Commit, Durations, EarlierCall, OpenedCall, Recorder};
+use toolway_types::PrincipalId;
+
+use crate::call_row::{Columns, call_id};
+use crate::error::StoreError;
+use crate::health::Counters;
+use crate::outcome;
+use crate::store::Inner;
+use crate::writer::queue::{Queue, Record};
+
+/// Records calls in the store. Keeps the store open while it lives.
+#[derive(Debug)]
+pub(crate) struct StoreRecorder {
+    queue: Arc<Queue>,
+    counters: Arc<Counters>,
+    readers: SqlitePool,
+    _store: Arc<Inner>,
+}
+
+impl StoreRecorder {
+    pub(crate) fn new(store: Arc<Inner>) -> Self {
+        Self {
+            queue: Arc::clone(&store.queue),
+            counters: Arc::clone(&store.counters),
+            readers: store.readers.clone(),
+            _store: store,
+        }
+    }
+
+    fn record(&self, record: Record) -> Commit {
+        self.queue.push(record).unwrap_or_else(|_| {
+            self.counters.lost(1);
+            Commit::Queued
+        })
+    }
+
+    async fn stored(
+        &self,
+        principal: &PrincipalId,
+        key: &str,
+        since_ms: i64,
+    ) -> Result<Option<(i64, EarlierCall)>, StoreError> {
+        const FIND: &str = "SELECT started_ms, id, key_hash, outcome, total_us, waiting_us, queued_us, running_us \
+             FROM calls WHERE principal = ? AND key = ? AND started_ms >= ? \
+             ORDER BY started_ms DESC, seq DESC LIMIT 1";
+        let row = sqlx::query(FIND)
+            .bind(&*principal.0)
+            .bind(key)
+            .bind(since_ms)
+            .fetch_optional(&self.readers)
+            .await
+            .map_err(StoreError::database("look-up of an earlier call"))?;
+        let Some(row) = row else { return Ok(None) };
+        let columns = Columns(&row);
+        let hash = columns.blob(2)?;
+        let hash = hash.try_into().map_err(|hash: Vec<u8>| StoreError::BadValue {
+            what: "hash of an idempotency key",
+            text: format!("{} bytes", hash.len()),
+        })?;
+        let duration = |at| columns.micros(at).map(Duration::from_micros);
+        let earlier = EarlierCall {
+            id: call_id(&columns.blob(1)?)?,
+            hash,
+            outcome: columns.text(3)?.and_then(|text| outcome::decode(&text)).map(Arc::new),
+            durations: Durations {
+                total: duration(4)?,
+                waiting: duration(5)?,
+                queued: duration(6)?,
+                running: duration(7)?,
+            },
+        };
+        Ok(Some((columns.number(0)?, earlier)))
+    }
+}
+
+#[async_trait]
+impl Recorder for StoreRecorder {
+    fn open(&self, call: Arc<OpenedCall>) -> Commit {
+        self.record(Record::Opened(call))
+    }
+
+    fn close(&self, call: ClosedCall) -> Commit {
+        self.record(Record::Closed(call))
+    }
+
+    async fn find_keyed(&self, principal: &PrincipalId, key: &str, since_ms: i64) -> Option<EarlierCall> {
+        // The queue first: what leaves it while the database is read stands in the database already.
+        let waiting =
+            self.queue.keyed(principal, key).filter(|record| record.opened().started_ms >= since_ms);
+        let stored = match self.stored(principal, key, since_ms).await {
+            Ok(stored) => stored,
+            Err(error) => {
+                self.counters.fault(error.to_string());
+                tracing::error!(%error, "an earlier call with the same idempotency key could not be looked up");
+                None
+            }
+        };
+        match (waiting, stored) {
+            (Some(waiting), Some((started_ms, stored))) if started_ms > waiting.opened().started_ms => {
+                Some(stored)
+            }
+            (Some(waiting), _) => earlier(&waiting),
+            (None, stored) => stored.map(|(_, stored)| stored),
+        }
+    }
+}
+
+fn earlier(record: &Record) -> Option<EarlierCall> {
+    let opened = record.opened();
+    let (outcome, durations) = match record {
+        Record::Opened(_) => (None, Durations::default()),
+        Record::Closed(closed) => (Some(Arc::clone(&closed.outcome)), closed.durations),
+    };
+    Some(EarlierCall { id: opened.id, hash: opened.key.as_ref()?.hash, outcome, durations })
+}

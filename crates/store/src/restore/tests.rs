@@ -1,0 +1,245 @@
+use std::fs;
+use std::sync::Arc;
+
+use super::*;
+use crate::migrate::MIGRATIONS;
+use crate::tests::support::{Folder, NOW, call, end, keyed, number, record, stranger, success, within};
+use crate::tokens::TokenRecord;
+use crate::{CallFilter, CallStatus, SourceRecord};
+use toolway_types::{Code, Role};
+
+const TWO: &[Migration] = &[
+    MIGRATIONS[0],
+    Migration { version: 2, sql: "ALTER TABLE sources ADD COLUMN colour TEXT NOT NULL DEFAULT 'grey';" },
+];
+
+fn token(id: &str, hash: u8) -> TokenRecord {
+    TokenRecord {
+        id: id.to_owned(),
+        hash: [hash; 32],
+        role: Role::Owner,
+        label: String::new(),
+        agent: None,
+        device_id: None,
+        device_name: None,
+        platform: None,
+        created_ms: NOW,
+        expires_ms: None,
+        revoked_ms: None,
+        last_used_ms: None,
+    }
+}
+
+fn source(slug: &str) -> SourceRecord {
+    SourceRecord {
+        slug: slug.parse().unwrap(),
+        token_id: "owner".to_owned(),
+        identity_key: slug.to_owned(),
+        kind: "device".to_owned(),
+        label: slug.to_owned(),
+        platform: None,
+        app_version: None,
+        created_ms: NOW,
+        last_seen_ms: NOW,
+        tools: vec!["t".to_owned()],
+        removed_ms: None,
+    }
+}
+
+async fn tools(store: &Store) -> Vec<(String, CallStatus)> {
+    let page = store.calls().list(&CallFilter::default(), None, 1000).await.unwrap();
+    let mut tools: Vec<_> =
+        page.calls.into_iter().map(|call| (call.tool.unwrap().to_string(), call.status)).collect();
+    tools.sort_by(|one, other| one.0.cmp(&other.0));
+    tools
+}
+
+#[tokio::test]
+async fn everything_is_as_it_was_at_the_backup() {
+    let folder = Folder::new();
+    let store = folder.open().await;
+    store.tokens().insert(&token("owner", 1)).await.unwrap();
+    store.sources().upsert(&source("phone")).await.unwrap();
+    record(&store, call("a/old"), success("kept"));
+    let backup = folder.beside("backup.db");
+    store.backup(&backup).await.unwrap();
+    let bytes = fs::read(&backup).unwrap();
+
+    store.tokens().replace_hash("owner", [2; 32]).await.unwrap();
+    store.tokens().insert(&token("late", 3)).await.unwrap();
+    store.sources().remove(&"phone".parse().unwrap(), NOW + 1).await.unwrap();
+    store.sources().upsert(&source("desk")).await.unwrap();
+    record(&store, call("a/late"), success(""));
+
+    store.restore_from(&backup).await.unwrap();
+    assert_eq!(store.tokens().list().await.unwrap(), [token("owner", 1)]);
+    assert_eq!(store.sources().all().await.unwrap(), [source("phone")]);
+    assert_eq!(tools(&store).await, [("a/old".to_owned(), CallStatus::Success)]);
+    // The store works on as before, and nothing lies about.
+    record(&store, call("a/new"), success(""));
+    assert_eq!(tools(&store).await.len(), 2);
+    assert!(fs::read(&backup).unwrap() == bytes);
+    assert!(!folder.path().join("restore.part").exists());
+}
+
+#[tokio::test]
+async fn calls_that_run_meanwhile_end_in_one_record() {
+    let folder = Folder::new();
+    let store = folder.open().await;
+    let recorder = store.recorder();
+    // One that runs across backup and restore, one that starts between, one that was only in the backup.
+    let across = Arc::new(call("a/across"));
+    let gone = Arc::new(call("a/gone"));
+    for opened in [&across, &gone] {
+        drop(recorder.open(Arc::clone(opened)));
+    }
+    let backup = folder.beside("backup.db");
+    store.backup(&backup).await.unwrap();
+    drop(recorder.close(end(&gone, success(""))));
+    let between = Arc::new(keyed("a/between", "k"));
+    within(recorder.open(Arc::clone(&between)).wait()).await;
+    store.restore_from(&backup).await.unwrap();
+
+    use CallStatus::{Error, Open, Success};
+    let named = |list: [(&str, CallStatus); 3]| list.map(|(tool, status)| (tool.to_owned(), status));
+    assert_eq!(tools(&store).await, named([("a/across", Open), ("a/between", Open), ("a/gone", Error)]));
+    let earlier = recorder.find_keyed(&between.principal, "k", 0).await.unwrap();
+    assert_eq!(earlier.id, between.id);
+    for opened in [&across, &between] {
+        drop(recorder.close(end(opened, success("done"))));
+    }
+    assert_eq!(
+        tools(&store).await,
+        named([("a/across", Success), ("a/between", Success), ("a/gone", Error)])
+    );
+    let gone = store.calls().get(gone.id).await.unwrap().unwrap();
+    assert_eq!(gone.code, Some(Code::GatewayRestarted));
+}
+
+#[tokio::test]
+async fn records_written_during_a_restore_are_kept() {
+    let folder = Folder::new();
+    let store = folder.open_with(crate::StoreOptions::default()).await;
+    for _ in 0..2000 {
+        record(&store, call("a/old"), success(&"x".repeat(500)));
+    }
+    let backup = folder.beside("backup.db");
+    store.backup(&backup).await.unwrap();
+    let opened: Vec<_> = (0..200).map(|_| Arc::new(call("a/during"))).collect();
+    for call in &opened {
+        drop(store.recorder().open(Arc::clone(call)));
+    }
+    store.flush().await.unwrap();
+    let other = store.clone();
+    let ending = tokio::spawn(async move {
+        for call in &opened {
+            drop(other.recorder().close(end(call, success(""))));
+            tokio::task::yield_now().await;
+        }
+    });
+    store.restore_from(&backup).await.unwrap();
+    ending.await.unwrap();
+    store.flush().await.unwrap();
+    let count = "SELECT count(*) FROM calls WHERE status = 1 AND tool = ";
+    assert_eq!(number(&folder.database(), &format!("{count}'old'")).await, 2000);
+    let during = number(&folder.database(), &format!("{count}'during'")).await;
+    // Those that ended before the transaction are undone with all else; none is left open.
+    assert_eq!(number(&folder.database(), "SELECT count(*) FROM calls WHERE status = 0").await, 0);
+    assert!(during <= 200);
+    assert_eq!(store.health().records_lost, 0);
+}
+
+#[tokio::test]
+async fn an_older_backup_is_brought_up_to_date_first() {
+    let folder = Folder::new();
+    let store = folder.open().await;
+    store.sources().upsert(&source("phone")).await.unwrap();
+    let backup = folder.beside("backup.db");
+    store.backup(&backup).await.unwrap();
+    store.close().await;
+
+    let store = folder.open_migrated(TWO).await.unwrap();
+    store.restore_from(&backup).await.unwrap();
+    assert_eq!(number(&folder.database(), "SELECT count(*) FROM sources WHERE colour = 'grey'").await, 1);
+    assert_eq!(number(&backup, "PRAGMA user_version").await, 1);
+}
+
+#[tokio::test]
+async fn what_is_no_good_backup_changes_nothing() {
+    let folder = Folder::new();
+    let store = folder.open().await;
+    store.tokens().insert(&token("owner", 1)).await.unwrap();
+    for _ in 0..300 {
+        record(&store, call("a/b"), success(&"x".repeat(300)));
+    }
+    let good = folder.beside("good.db");
+    store.backup(&good).await.unwrap();
+    let whole = fs::read(&good).unwrap();
+
+    let file = |name: &str, bytes: &[u8]| {
+        let path = folder.beside(name);
+        fs::write(&path, bytes).unwrap();
+        path
+    };
+    let mut torn = whole.clone();
+    torn.truncate(whole.len() / 2);
+    let mut scribbled = whole.clone();
+    let middle = whole.len() / 8192 * 4096;
+    scribbled[middle..middle + 4096].fill(0xAA);
+    let newer = file("newer.db", &whole);
+    sqlx::raw_sql("PRAGMA user_version = 2").execute(&mut stranger(&newer).await).await.unwrap();
+    let foreign = folder.beside("foreign.db");
+    sqlx::raw_sql("CREATE TABLE theirs (x)").execute(&mut stranger(&foreign).await).await.unwrap();
+
+    let refusals = [
+        (folder.beside("missing.db"), "not a SQLite database"),
+        (file("empty.db", b""), "not a SQLite database"),
+        (file("letter.db", b"dear friend"), "not a SQLite database"),
+        (foreign, "not one of Toolway's"),
+        (file("torn.db", &torn), "damaged"),
+        (file("scribbled.db", &scribbled), "damaged"),
+        (newer, "newer Toolway"),
+    ];
+    for (path, words) in refusals {
+        let error = store.restore_from(&path).await.unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+        assert!(error.contains(path.to_str().unwrap()), "{error}");
+        assert!(!folder.path().join("restore.part").exists());
+    }
+    assert_eq!(store.tokens().list().await.unwrap(), [token("owner", 1)]);
+    assert_eq!(tools(&store).await.len(), 300);
+    store.restore_from(&good).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_restore_that_fails_midway_changes_nothing() {
+    let folder = Folder::new();
+    let store = folder.open().await;
+    for _ in 0..200 {
+        record(&store, call("a/large"), success(&"x".repeat(20_000)));
+    }
+    let backup = folder.beside("backup.db");
+    store.backup(&backup).await.unwrap();
+    store.calls().purge(i64::MAX).await.unwrap();
+    store.tokens().insert(&token("owner", 1)).await.unwrap();
+    let limit = |pages: i64| {
+        let sql = AssertSqlSafe(format!("PRAGMA main.max_page_count = {pages}"));
+        store.write(move |conn| {
+            Box::pin(async move {
+                sqlx::raw_sql(sql).execute(conn).await.unwrap();
+                Ok(())
+            })
+        })
+    };
+    limit(300).await.unwrap();
+    let error = store.restore_from(&backup).await.unwrap_err();
+    assert!(matches!(error, StoreError::Database { doing: "restoring", .. }), "{error}");
+    assert!(error.to_string().contains("full"), "{error}");
+    assert_eq!(store.tokens().list().await.unwrap(), [token("owner", 1)]);
+    assert_eq!(tools(&store).await, []);
+
+    limit(1_000_000).await.unwrap();
+    store.restore_from(&backup).await.unwrap();
+    assert_eq!(store.tokens().list().await.unwrap(), []);
+    assert_eq!(tools(&store).await.len(), 200);
+}

@@ -1,0 +1,152 @@
+//! Keeping the call log within its time and size: the oldest go first, a few at a time, so that the writer is
+//! never held up for long. What they leave empty is given back to the file system in small steps too.
+
+use serde::Serialize;
+use sqlx::{AssertSqlSafe, Row};
+
+use crate::error::StoreError;
+use crate::store::Store;
+
+/// Most calls of one step.
+const STEP_ROWS: i64 = 500;
+/// Most bytes of one step.
+const STEP_BYTES: i64 = 4 << 20;
+/// Pages given back in one step.
+const STEP_PAGES: i64 = 128;
+/// Empty pages below which nothing is given back; new records will use them.
+const PAGES_KEPT: i64 = 256;
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
+/// What was thrown away.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Removed {
+    /// How many calls.
+    pub calls: u64,
+    /// By how many bytes the database's file shrank, or will when its log is next moved into it.
+    pub freed_bytes: u64,
+}
+
+impl Store {
+    /// Throws away calls that are older than the settings allow, and the oldest where the database is larger
+    /// than it may be; calls that still run stay. To be called now and then: it returns at once where there
+    /// is nothing to do.
+    ///
+    /// # Errors
+    /// What SQLite says; what was thrown away until then stays so.
+    pub async fn enforce_retention(&self) -> Result<Removed, StoreError> {
+        let options = &self.inner().options;
+        let oldest = self.inner().clock.now_ms() - i64::from(options.retention_days) * DAY_MS;
+        let mut removed = remove_older(self, oldest).await?;
+        let limit = i64::try_from(options.retention_bytes).unwrap_or(i64::MAX);
+        while Pages::read(self).await?.used_bytes() > limit {
+            let calls = remove_step(self, i64::MAX).await?;
+            if calls == 0 {
+                break;
+            }
+            removed.calls += calls;
+        }
+        removed.freed_bytes = give_back(self).await?;
+        Ok(removed)
+    }
+}
+
+/// Throws away calls that started before a time.
+pub(crate) async fn remove_older(store: &Store, before_ms: i64) -> Result<Removed, StoreError> {
+    let mut removed = Removed::default();
+    loop {
+        let calls = remove_step(store, before_ms).await?;
+        if calls == 0 {
+            return Ok(removed);
+        }
+        removed.calls += calls;
+    }
+}
+
+/// Throws away some of the oldest calls that started before a time. Answers how many.
+async fn remove_step(store: &Store, before_ms: i64) -> Result<u64, StoreError> {
+    const OLDEST: &str = "SELECT seq, coalesce(octet_length(arguments), 0) + coalesce(octet_length(outcome), 0) \
+         FROM calls WHERE started_ms < ? AND status <> 0 ORDER BY started_ms, seq LIMIT ?";
+    const DELETE: &str = "DELETE FROM calls WHERE seq IN (SELECT value FROM json_each(?)) AND status <> 0";
+    let rows = sqlx::query(OLDEST)
+        .bind(before_ms)
+        .bind(STEP_ROWS)
+        .fetch_all(store.readers())
+        .await
+        .map_err(StoreError::database("read of the oldest calls"))?;
+    let mut seqs: Vec<i64> = Vec::with_capacity(rows.len());
+    let mut bytes = 0;
+    for row in &rows {
+        seqs.push(row.try_get(0).map_err(StoreError::database("read"))?);
+        bytes += row.try_get::<i64, _>(1).map_err(StoreError::database("read"))?;
+        if bytes > STEP_BYTES {
+            break;
+        }
+    }
+    if seqs.is_empty() {
+        return Ok(0);
+    }
+    let seqs = serde_json::Value::from(seqs).to_string();
+    store
+        .write(move |conn| {
+            Box::pin(async move {
+                let done = sqlx::query(DELETE)
+                    .bind(seqs)
+                    .execute(conn)
+                    .await
+                    .map_err(StoreError::database("removal of old calls"))?;
+                Ok(done.rows_affected())
+            })
+        })
+        .await
+}
+
+/// Gives empty pages back to the file system, but for a reserve. Answers how many bytes.
+pub(crate) async fn give_back(store: &Store) -> Result<u64, StoreError> {
+    let before = Pages::read(store).await?;
+    let mut now = before;
+    while now.free > PAGES_KEPT.max(now.all / 16) {
+        let sql = AssertSqlSafe(format!("PRAGMA incremental_vacuum({STEP_PAGES})"));
+        store
+            .write(move |conn| {
+                Box::pin(async move {
+                    let done = sqlx::query(sql).fetch_all(conn).await;
+                    done.map(drop).map_err(StoreError::database("giving back of empty pages"))
+                })
+            })
+            .await?;
+        let next = Pages::read(store).await?;
+        if next.all >= now.all {
+            // Made without the ability to shrink.
+            break;
+        }
+        now = next;
+    }
+    Ok(u64::try_from((before.all - now.all) * before.size).unwrap_or(0))
+}
+
+/// How large the database is.
+#[derive(Debug, Clone, Copy)]
+struct Pages {
+    all: i64,
+    free: i64,
+    size: i64,
+}
+
+impl Pages {
+    async fn read(store: &Store) -> Result<Self, StoreError> {
+        const SQL: &str = "SELECT page_count, freelist_count, page_size \
+             FROM pragma_page_count, pragma_freelist_count, pragma_page_size";
+        let (all, free, size) = sqlx::query_as(SQL)
+            .fetch_one(store.readers())
+            .await
+            .map_err(StoreError::database("read of its size"))?;
+        Ok(Self { all, free, size })
+    }
+
+    fn used_bytes(self) -> i64 {
+        (self.all - self.free) * self.size
+    }
+}
+
+#[cfg(test)]
+mod tests;

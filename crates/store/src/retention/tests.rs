@@ -1,0 +1,82 @@
+use super::*;
+use crate::tests::support::{Folder, NOW, call, options, record, success};
+use crate::{CallFilter, StoreOptions};
+use std::sync::Arc;
+use toolway_core::record::OpenedCall;
+
+fn at(started_ms: i64) -> OpenedCall {
+    OpenedCall { started_ms, ..call("a/b") }
+}
+
+async fn starts(store: &Store) -> Vec<i64> {
+    let page = store.calls().list(&CallFilter::default(), None, 1000).await.unwrap();
+    page.calls.into_iter().map(|call| call.started_ms).collect()
+}
+
+#[tokio::test]
+async fn calls_older_than_the_days_kept_go() {
+    let folder = Folder::new();
+    let store = folder.open_with(StoreOptions { retention_days: 2, ..options() }).await;
+    for started in [NOW - 2 * DAY_MS - 1, NOW - 2 * DAY_MS, NOW] {
+        record(&store, at(started), success(""));
+    }
+    store.flush().await.unwrap();
+    assert_eq!(store.enforce_retention().await.unwrap(), Removed { calls: 1, freed_bytes: 0 });
+    assert_eq!(starts(&store).await, [NOW, NOW - 2 * DAY_MS]);
+    folder.clock.set(NOW + DAY_MS);
+    assert_eq!(store.enforce_retention().await.unwrap().calls, 1);
+    assert_eq!(starts(&store).await, [NOW]);
+}
+
+#[tokio::test]
+async fn the_oldest_go_where_the_database_is_too_large_and_the_file_shrinks() {
+    const LIMIT: i64 = 8 << 20;
+    let folder = Folder::new();
+    let store = folder.open_with(StoreOptions { retention_bytes: LIMIT as u64, ..options() }).await;
+    let large = "x".repeat(100_000);
+    for number in 0..200 {
+        record(&store, at(NOW + number), success(&large));
+    }
+    drop(store.recorder().open(Arc::new(at(NOW - 5))));
+    store.flush().await.unwrap();
+    let before = Pages::read(&store).await.unwrap();
+    assert!(before.used_bytes() > 20_000_000);
+
+    let removed = store.enforce_retention().await.unwrap();
+    let after = Pages::read(&store).await.unwrap();
+    assert!(after.used_bytes() <= LIMIT);
+    // No more than a step too many.
+    assert!(after.used_bytes() > LIMIT - 2 * STEP_BYTES, "{after:?}");
+    let left = starts(&store).await;
+    assert_eq!(left.len() as u64, 201 - removed.calls);
+    // The newest are left, and the one that runs.
+    assert_eq!((left[0], left[left.len() - 1]), (NOW + 199, NOW - 5));
+    assert_eq!(left[left.len() - 2], NOW + removed.calls as i64);
+    assert!(removed.freed_bytes > 10_000_000);
+    assert!(after.free <= PAGES_KEPT.max(after.all / 16));
+
+    assert_eq!(store.enforce_retention().await.unwrap(), Removed::default());
+}
+
+#[tokio::test]
+async fn records_are_written_between_the_steps() {
+    let folder = Folder::new();
+    let store = folder.open_with(StoreOptions { retention_bytes: 0, ..options() }).await;
+    for number in 0..3000 {
+        record(&store, at(NOW + number), success(""));
+    }
+    store.flush().await.unwrap();
+    let other = store.clone();
+    let recording = tokio::spawn(async move {
+        for number in 0..200 {
+            record(&other, at(NOW + 1_000_000 + number), success(""));
+            other.flush().await.unwrap();
+        }
+    });
+    let removed = store.calls().purge(NOW + 1_000_000).await.unwrap();
+    recording.await.unwrap();
+    assert_eq!(removed.calls, 3000);
+    assert_eq!(starts(&store).await.len(), 200);
+    // Nothing at all is allowed here: the loop ends all the same.
+    assert_eq!(store.enforce_retention().await.unwrap().calls, 200);
+}

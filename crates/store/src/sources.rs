@@ -1,0 +1,171 @@
+//! Sources of tools, as they were last seen: which slug belongs to whom, for ever.
+
+use serde::Serialize;
+use sqlx::sqlite::SqliteRow;
+use toolway_types::Slug;
+
+use crate::call_row::{Columns, parsed};
+use crate::error::StoreError;
+use crate::store::Store;
+use crate::writer::soft::SourceChange;
+
+/// A source. Times are milliseconds since the Unix epoch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SourceRecord {
+    /// Its immutable name.
+    pub slug: Slug,
+    /// The token it belongs to.
+    pub token_id: String,
+    /// What joins a device that comes back to its source, within its token.
+    pub identity_key: String,
+    /// What it is, such as `device`.
+    pub kind: String,
+    /// The name shown, which may change.
+    pub label: String,
+    /// Its platform.
+    pub platform: Option<String>,
+    /// Its program's version.
+    pub app_version: Option<String>,
+    /// When it first appeared.
+    pub created_ms: i64,
+    /// When it was last seen, to about a second.
+    pub last_seen_ms: i64,
+    /// Its tools' names, as last registered.
+    pub tools: Vec<String>,
+    /// When it was removed. Its slug stays its own.
+    pub removed_ms: Option<i64>,
+}
+
+/// The table of sources.
+#[derive(Debug, Clone, Copy)]
+pub struct Sources<'s>(pub(crate) &'s Store);
+
+const COLUMNS: &str = "slug, token_id, identity_key, kind, label, platform, app_version, created_ms, last_seen_ms, \
+     tools, removed_ms";
+
+impl Sources<'_> {
+    /// Every source, by slug; removed ones too, because their slugs are not free.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub async fn all(&self) -> Result<Vec<SourceRecord>, StoreError> {
+        self.0.catch_up().await;
+        let sql = sqlx::AssertSqlSafe(format!("SELECT {COLUMNS} FROM sources ORDER BY slug"));
+        let rows = sqlx::query(sql)
+            .fetch_all(self.0.readers())
+            .await
+            .map_err(StoreError::database("read of the sources"))?;
+        rows.iter().map(read).collect()
+    }
+
+    /// Adds a source, or replaces what is known of it. One that was removed is back if the record says so.
+    ///
+    /// # Errors
+    /// [`StoreError::SlugTaken`] where the slug is, or once was, another identity's, or where the identity has
+    /// another slug; else what SQLite says.
+    pub async fn upsert(&self, source: &SourceRecord) -> Result<(), StoreError> {
+        const UPSERT: &str = "INSERT INTO sources (slug, token_id, identity_key, kind, label, platform, app_version, \
+             created_ms, last_seen_ms, tools, removed_ms) VALUES (?,?,?,?,?,?,?,?,?,?,?) \
+             ON CONFLICT (slug) DO UPDATE SET kind = excluded.kind, label = excluded.label, \
+             platform = excluded.platform, app_version = excluded.app_version, \
+             last_seen_ms = excluded.last_seen_ms, tools = excluded.tools, removed_ms = excluded.removed_ms \
+             WHERE token_id = excluded.token_id AND identity_key = excluded.identity_key \
+             ON CONFLICT (token_id, identity_key) DO NOTHING";
+        let tools = serde_json::Value::from(source.tools.clone()).to_string();
+        let source = source.clone();
+        self.0
+            .write(move |conn| {
+                Box::pin(async move {
+                    let done = sqlx::query(UPSERT)
+                        .bind(source.slug.as_str())
+                        .bind(source.token_id)
+                        .bind(source.identity_key)
+                        .bind(source.kind)
+                        .bind(source.label)
+                        .bind(source.platform)
+                        .bind(source.app_version)
+                        .bind(source.created_ms)
+                        .bind(source.last_seen_ms)
+                        .bind(tools)
+                        .bind(source.removed_ms)
+                        .execute(conn)
+                        .await
+                        .map_err(StoreError::database("writing of a source"))?;
+                    if done.rows_affected() == 0 {
+                        return Err(StoreError::SlugTaken { slug: source.slug.to_string() });
+                    }
+                    Ok(())
+                })
+            })
+            .await
+    }
+
+    /// Changes the name shown. Answers whether there is such a source.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub async fn set_label(&self, slug: &Slug, label: &str) -> Result<bool, StoreError> {
+        let (slug, label) = (slug.to_string(), label.to_owned());
+        self.change(move || sqlx::query("UPDATE sources SET label = ? WHERE slug = ?").bind(label).bind(slug))
+            .await
+    }
+
+    /// Removes a source; its row stays, so that its slug is nobody else's. Answers whether there was one.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub async fn remove(&self, slug: &Slug, at_ms: i64) -> Result<bool, StoreError> {
+        const REMOVE: &str = "UPDATE sources SET removed_ms = ? WHERE slug = ? AND removed_ms IS NULL";
+        let slug = slug.to_string();
+        self.change(move || sqlx::query(REMOVE).bind(at_ms).bind(slug)).await
+    }
+
+    /// Notes that a source was seen. Costs a moment and is written within about a second.
+    pub fn touch(&self, slug: &Slug, seen_ms: i64) {
+        self.0.inner().queue.change_source(slug, SourceChange { seen_ms, tools: None });
+    }
+
+    /// Notes a source's tools. Costs a moment and is written within about a second.
+    pub fn set_tools(&self, slug: &Slug, tools: Vec<String>, seen_ms: i64) {
+        self.0.inner().queue.change_source(slug, SourceChange { seen_ms, tools: Some(tools) });
+    }
+
+    async fn change(
+        &self,
+        query: impl FnOnce() -> sqlx::query::Query<'static, sqlx::Sqlite, sqlx::sqlite::SqliteArguments>
+        + Send
+        + 'static,
+    ) -> Result<bool, StoreError> {
+        self.0
+            .durably(move |conn| {
+                Box::pin(async move {
+                    let done =
+                        query().execute(conn).await.map_err(StoreError::database("writing of a source"))?;
+                    Ok(done.rows_affected() > 0)
+                })
+            })
+            .await
+    }
+}
+
+fn read(row: &SqliteRow) -> Result<SourceRecord, StoreError> {
+    let columns = Columns(row);
+    let tools = columns.required(9)?;
+    Ok(SourceRecord {
+        slug: parsed("source name", &columns.required(0)?)?,
+        token_id: columns.required(1)?,
+        identity_key: columns.required(2)?,
+        kind: columns.required(3)?,
+        label: columns.required(4)?,
+        platform: columns.text(5)?,
+        app_version: columns.text(6)?,
+        created_ms: columns.number(7)?,
+        last_seen_ms: columns.number(8)?,
+        tools: serde_json::from_str(&tools)
+            .map_err(|_| StoreError::BadValue { what: "list of tools", text: tools })?,
+        removed_ms: columns.number_or_none(10)?,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,284 @@
+//! Opening, closing and asking after the store.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use sqlx::{SqliteConnection, SqlitePool};
+use tokio::sync::oneshot;
+use toolway_core::record::Recorder;
+use toolway_types::Clock;
+
+use crate::backup;
+use crate::calls::Calls;
+use crate::connect::Connector;
+use crate::error::{StoreError, sqlite_code};
+use crate::files::{self, DATABASE, Found};
+use crate::health::{Counters, StoreHealth};
+use crate::migrate::{self, MIGRATIONS, Migration};
+use crate::options::StoreOptions;
+use crate::outcome;
+use crate::recorder::StoreRecorder;
+use crate::sources::Sources;
+use crate::tokens::Tokens;
+use crate::writer;
+use crate::writer::queue::Queue;
+use crate::writer::work::{self, OnConnection};
+
+/// The database in the data folder. Cheap to clone; closed when the last clone and the last recorder go, or
+/// by [`Store::close`].
+#[derive(Debug, Clone)]
+pub struct Store(Arc<Inner>);
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub(crate) dir: PathBuf,
+    pub(crate) connector: Connector,
+    pub(crate) queue: Arc<Queue>,
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) readers: SqlitePool,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) options: StoreOptions,
+    pub(crate) migrations: &'static [Migration],
+    /// Held by backups and restores, of which one goes on at a time.
+    pub(crate) long_work: tokio::sync::Mutex<()>,
+    closed_at_open: u64,
+    ended: Mutex<Option<oneshot::Receiver<()>>>,
+}
+
+impl Store {
+    /// Opens the database in `dir`, and makes both where they don't exist: the folder for its owner only
+    /// (0700), the files too (0600). An older database is brought up to date, after a copy of it was put into
+    /// the folder `backups`. Calls that are still open, because an earlier gateway did not end properly, are
+    /// closed as `gateway_restarted`.
+    ///
+    /// Must be called within a tokio runtime; the readers belong to it.
+    ///
+    /// # Errors
+    /// Where folder or file can't be made or read, where the file is not a database of Toolway or one of a newer
+    /// Toolway (it is left as it is then), or where SQLite fails.
+    pub async fn open(dir: &Path, clock: Arc<dyn Clock>, options: StoreOptions) -> Result<Self, StoreError> {
+        Self::open_with(dir, clock, options, MIGRATIONS).await
+    }
+
+    pub(crate) async fn open_with(
+        dir: &Path,
+        clock: Arc<dyn Clock>,
+        options: StoreOptions,
+        migrations: &'static [Migration],
+    ) -> Result<Self, StoreError> {
+        files::private_folder(dir)?;
+        let path = dir.join(DATABASE);
+        let found = files::look_at(&path)?;
+        if let Found::Ours { version } = found {
+            migrate::check_known(&path, version, migrate::newest(migrations))?;
+        }
+        files::private_file(&path)?;
+        let connector = Connector::new(&path, &options);
+        let mut conn = connector.writer().await.map_err(|error| opening(&path, error))?;
+        prepare(&mut conn, found, dir, &connector, &*clock, migrations).await?;
+        let closed_at_open = close_open_calls(&mut conn).await?;
+        if closed_at_open > 0 {
+            tracing::warn!(
+                calls = closed_at_open,
+                "calls were open when the gateway last stopped; closed as gateway_restarted"
+            );
+        }
+        files::tighten_database(&path)?;
+
+        Self::around(connector, conn, dir, clock, options, migrations, closed_at_open)
+    }
+
+    /// Over an open connection.
+    pub(crate) fn around(
+        connector: Connector,
+        conn: SqliteConnection,
+        dir: &Path,
+        clock: Arc<dyn Clock>,
+        options: StoreOptions,
+        migrations: &'static [Migration],
+        closed_at_open: u64,
+    ) -> Result<Self, StoreError> {
+        let queue = Arc::new(Queue::new(&options));
+        let counters = Arc::new(Counters::new(Arc::clone(&clock)));
+        let readers = connector.readers();
+        let ended = writer::start(
+            Arc::clone(&queue),
+            Arc::clone(&counters),
+            connector.clone(),
+            options.clone(),
+            conn,
+        )
+        .map_err(StoreError::io("start the writer of", connector.path()))?;
+        Ok(Self(Arc::new(Inner {
+            dir: dir.to_owned(),
+            connector,
+            queue,
+            counters,
+            readers,
+            clock,
+            options,
+            migrations,
+            long_work: tokio::sync::Mutex::new(()),
+            closed_at_open,
+            ended: Mutex::new(Some(ended)),
+        })))
+    }
+
+    /// How many calls were found open when the store was opened, and closed as `gateway_restarted`.
+    #[must_use]
+    pub fn closed_at_open(&self) -> u64 {
+        self.0.closed_at_open
+    }
+
+    /// The database's file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.0.connector.path()
+    }
+
+    /// What the engine records its calls with.
+    #[must_use]
+    pub fn recorder(&self) -> Arc<dyn Recorder> {
+        Arc::new(StoreRecorder::new(Arc::clone(&self.0)))
+    }
+
+    /// The recorded calls.
+    #[must_use]
+    pub fn calls(&self) -> Calls<'_> {
+        Calls(self)
+    }
+
+    /// The tokens.
+    #[must_use]
+    pub fn tokens(&self) -> Tokens<'_> {
+        Tokens(self)
+    }
+
+    /// The sources of tools.
+    #[must_use]
+    pub fn sources(&self) -> Sources<'_> {
+        Sources(self)
+    }
+
+    /// How the recording of calls fares.
+    #[must_use]
+    pub fn health(&self) -> StoreHealth {
+        self.0.counters.read(self.0.queue.waiting())
+    }
+
+    /// Has everything written that waits now.
+    ///
+    /// # Errors
+    /// [`StoreError::Unwritten`] where the database could not be written to: the records still wait.
+    pub async fn flush(&self) -> Result<(), StoreError> {
+        match work::flush(&self.0.queue).await? {
+            0 => Ok(()),
+            waiting => {
+                let why = self.0.counters.last_text().unwrap_or_default();
+                Err(StoreError::Unwritten { waiting, why })
+            }
+        }
+    }
+
+    /// Writes what waits and closes the database. Records that come later are lost, and counted.
+    pub async fn close(&self) {
+        self.0.queue.stop();
+        let ended = self.0.ended.lock().take();
+        if let Some(ended) = ended {
+            // It resolves by being dropped.
+            let _ = ended.await;
+        }
+        self.0.readers.close().await;
+    }
+
+    pub(crate) fn inner(&self) -> &Inner {
+        &self.0
+    }
+
+    pub(crate) fn readers(&self) -> &SqlitePool {
+        &self.0.readers
+    }
+
+    /// Runs something on the connection that writes; its commits are on disk when it answers.
+    pub(crate) async fn durably<T, F>(&self, job: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: for<'c> FnOnce(&'c mut SqliteConnection) -> OnConnection<'c, T> + Send + 'static,
+    {
+        work::run(&self.0.queue, true, job).await
+    }
+
+    /// Runs something on the connection that writes; its commits survive the program, not the computer.
+    pub(crate) async fn write<T, F>(&self, job: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: for<'c> FnOnce(&'c mut SqliteConnection) -> OnConnection<'c, T> + Send + 'static,
+    {
+        work::run(&self.0.queue, false, job).await
+    }
+
+    /// Before something is read: what was recorded so far should be in it. Not where the database can't be
+    /// written to, which would only hold up the reader.
+    pub(crate) async fn catch_up(&self) {
+        if !self.0.queue.is_degraded() {
+            // What fails here is in the store's health.
+            let _ = work::flush(&self.0.queue).await;
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.queue.stop();
+    }
+}
+
+pub(crate) fn opening(path: &Path, error: sqlx::Error) -> StoreError {
+    match sqlite_code(&error) {
+        // "File is not a database", which the first bytes did not tell.
+        Some(26) => StoreError::NotADatabase { path: path.to_owned() },
+        _ => StoreError::Database { doing: "opening", source: error },
+    }
+}
+
+/// Brings a database just opened to this program's schema.
+async fn prepare(
+    conn: &mut SqliteConnection,
+    found: Found,
+    dir: &Path,
+    connector: &Connector,
+    clock: &dyn Clock,
+    migrations: &[Migration],
+) -> Result<(), StoreError> {
+    let path = connector.path();
+    if found == Found::Empty {
+        migrate::claim(conn).await?;
+    }
+    // The version in the file may be behind the one in the log.
+    let version = migrate::version_of(conn).await?;
+    let newest = migrate::newest(migrations);
+    migrate::check_known(path, version, newest)?;
+    if version > 0 && version < newest {
+        let copy = backup::before_upgrade(dir, connector, clock, version).await?;
+        tracing::info!(from = version, to = newest, copy = %copy.display(), "bringing the database up to date");
+    }
+    sqlx::query("PRAGMA journal_mode = WAL")
+        .execute(&mut *conn)
+        .await
+        .map_err(|error| opening(path, error))?;
+    migrate::apply(conn, migrations, version).await
+}
+
+/// Closes calls whose end nobody saw.
+pub(crate) async fn close_open_calls(conn: &mut SqliteConnection) -> Result<u64, StoreError> {
+    let outcome = outcome::restarted();
+    let done = sqlx::query("UPDATE calls SET status = ?, code = ?, outcome = ? WHERE status = 0")
+        .bind(writer::rows::status_of(&outcome))
+        .bind(outcome.error().map(|error| error.code.as_str()))
+        .bind(outcome::encode(&outcome, usize::MAX))
+        .execute(conn)
+        .await
+        .map_err(StoreError::database("closing of calls left open"))?;
+    Ok(done.rows_affected())
+}

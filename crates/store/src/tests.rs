@@ -1,0 +1,7 @@
+//! Tests of the store as a whole, on real files.
+
+mod faults;
+mod keyed;
+mod opening;
+mod recording;
+pub(crate) mod support;

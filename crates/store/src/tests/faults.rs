@@ -1,0 +1,169 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use sqlx::{AssertSqlSafe, SqliteConnection};
+use toolway_core::record::Commit;
+use toolway_types::PrincipalId;
+
+use super::support::{Folder, call, end, keyed, number, options, record, stranger, success, until, within};
+use crate::{Durability, Store, StoreError, StoreOptions};
+
+/// Settings with which faults are noticed soon.
+fn hasty() -> StoreOptions {
+    StoreOptions {
+        busy_timeout: Duration::from_millis(10),
+        give_up_after: Duration::from_millis(50),
+        ..StoreOptions::default()
+    }
+}
+
+/// Another program that holds the lock to write until it is dropped.
+async fn locked(folder: &Folder) -> SqliteConnection {
+    let mut other = stranger(&folder.database()).await;
+    sqlx::raw_sql("BEGIN EXCLUSIVE").execute(&mut other).await.unwrap();
+    other
+}
+
+async fn unlock(mut other: SqliteConnection) {
+    sqlx::raw_sql("ROLLBACK").execute(&mut other).await.unwrap();
+}
+
+/// Lets the database have so many pages and no more, as a full disk would.
+async fn limit_pages(store: &Store, pages: i64) {
+    let sql = AssertSqlSafe(format!("PRAGMA max_page_count = {pages}"));
+    store
+        .write(|conn| {
+            Box::pin(async move {
+                sqlx::raw_sql(sql).execute(conn).await.unwrap();
+                Ok(())
+            })
+        })
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn calls_go_on_while_the_database_is_locked_and_nothing_is_lost() {
+    let folder = Folder::new();
+    let store = folder.open_with(hasty()).await;
+    let other = locked(&folder).await;
+    let recorder = store.recorder();
+    let first = Arc::new(keyed("a/b", "k"));
+    // It waits a while for its commit, and then no longer.
+    within(recorder.open(Arc::clone(&first)).wait()).await;
+    // Those after it don't wait at all.
+    within(until(|| store.inner().queue.is_degraded())).await;
+    let second = Arc::new(keyed("a/b", "k2"));
+    assert!(matches!(recorder.open(Arc::clone(&second)), Commit::Queued));
+    for _ in 0..100 {
+        record(&store, call("a/b"), success(""));
+    }
+    let health = store.health();
+    assert!(health.failing);
+    assert!(health.last_error.unwrap().text.contains("locked"));
+    assert_eq!(health.records_lost, 0);
+    assert!(matches!(store.flush().await, Err(StoreError::Unwritten { waiting: 1.., .. })));
+    // What can't be written can still be found.
+    drop(recorder.close(end(&first, success("first"))));
+    let earlier = recorder.find_keyed(&PrincipalId::from("owner"), "k", 0).await.unwrap();
+    assert_eq!(*earlier.outcome.unwrap(), success("first"));
+
+    unlock(other).await;
+    within(until(|| store.health().records_waiting == 0)).await;
+    let health = store.health();
+    assert_eq!((health.failing, health.records_lost), (false, 0));
+    assert!(health.last_error.is_some());
+    assert_eq!(number(&folder.database(), "SELECT count(*) FROM calls WHERE status = 1").await, 101);
+    assert_eq!(number(&folder.database(), "SELECT count(*) FROM calls WHERE status = 0").await, 1);
+    // Commits are waited for again.
+    let third = recorder.open(Arc::new(keyed("a/b", "k3")));
+    assert!(matches!(third, Commit::Pending(_)));
+    within(third.wait()).await;
+    assert_eq!(number(&folder.database(), "SELECT count(*) FROM calls WHERE key = 'k3'").await, 1);
+}
+
+#[tokio::test]
+async fn what_does_not_fit_into_the_queue_is_lost_and_counted() {
+    let folder = Folder::new();
+    let store = folder.open_with(StoreOptions { queue_records: 10, ..hasty() }).await;
+    let other = locked(&folder).await;
+    let calls: Vec<_> = (0..25).map(|_| Arc::new(call("a/b"))).collect();
+    for opened in &calls {
+        assert!(matches!(store.recorder().open(Arc::clone(opened)), Commit::Queued));
+    }
+    assert_eq!((store.health().records_waiting, store.health().records_lost), (10, 15));
+    unlock(other).await;
+    within(until(|| store.health().records_waiting == 0)).await;
+    assert_eq!(number(&folder.database(), "SELECT count(*) FROM calls").await, 10);
+    // A closing makes up for its lost opening.
+    drop(store.recorder().close(end(&calls[24], success(""))));
+    store.flush().await.unwrap();
+    assert_eq!(number(&folder.database(), "SELECT count(*) FROM calls WHERE status = 1").await, 1);
+}
+
+#[tokio::test]
+async fn calls_go_on_while_the_disk_is_full() {
+    let folder = Folder::new();
+    let store = folder.open_with(hasty()).await;
+    let pages = number(&folder.database(), "PRAGMA page_count").await;
+    limit_pages(&store, pages + 4).await;
+    let recorder = store.recorder();
+    let large = "x".repeat(10_000);
+    for _ in 0..20 {
+        record(&store, call("a/b"), success(&large));
+    }
+    within(until(|| store.health().failing)).await;
+    assert!(store.health().last_error.unwrap().text.contains("full"));
+    within(recorder.open(Arc::new(keyed("a/b", "k"))).wait()).await;
+    // Tokens can't be written either, and whoever tries is told.
+    let revoked = store.tokens().revoke("owner", 1).await;
+    assert!(matches!(revoked, Ok(false) | Err(StoreError::Database { .. })));
+
+    limit_pages(&store, 1_000_000).await;
+    within(until(|| store.health().records_waiting == 0)).await;
+    assert_eq!(store.health().records_lost, 0);
+    assert_eq!(number(&folder.database(), "SELECT count(*) FROM calls WHERE status = 1").await, 20);
+    assert_eq!(number(&folder.database(), "SELECT count(*) FROM calls WHERE key = 'k'").await, 1);
+}
+
+#[tokio::test]
+async fn each_durability_lets_calls_go_on_too() {
+    let folder = Folder::new();
+    let store = folder.open_with(StoreOptions { durability: Durability::Each, ..hasty() }).await;
+    let other = locked(&folder).await;
+    let opened = Arc::new(call("a/b"));
+    within(store.recorder().open(Arc::clone(&opened)).wait()).await;
+    within(store.recorder().close(end(&opened, success(""))).wait()).await;
+    unlock(other).await;
+    within(until(|| store.health().records_waiting == 0)).await;
+    assert_eq!(number(&folder.database(), "SELECT count(*) FROM calls WHERE status = 1").await, 1);
+}
+
+#[tokio::test]
+async fn a_record_that_can_never_be_written_keeps_no_other_back() {
+    let folder = Folder::new();
+    let store = folder.open_with(StoreOptions { window: options().window, ..hasty() }).await;
+    let trap = "CREATE TRIGGER trap BEFORE INSERT ON calls WHEN new.name = 'bad__one' \
+         BEGIN SELECT raise(ABORT, 'no'); END";
+    sqlx::raw_sql(trap).execute(&mut stranger(&folder.database()).await).await.unwrap();
+    record(&store, call("bad/one"), success(""));
+    store.flush().await.unwrap();
+    record(&store, call("good/one"), success(""));
+    store.flush().await.unwrap();
+    let health = store.health();
+    assert_eq!((health.records_lost, health.records_written, health.failing), (1, 1, false));
+    assert_eq!(number(&folder.database(), "SELECT count(*) FROM calls").await, 1);
+}
+
+#[tokio::test]
+async fn closing_while_the_database_is_locked_ends_and_counts() {
+    let folder = Folder::new();
+    let store = folder.open_with(hasty()).await;
+    let other = locked(&folder).await;
+    for _ in 0..5 {
+        record(&store, call("a/b"), success(""));
+    }
+    within(store.close()).await;
+    assert_eq!((store.health().records_lost, store.health().records_waiting), (5, 0));
+    unlock(other).await;
+}

@@ -1,0 +1,265 @@
+use std::sync::Arc;
+
+use toolway_core::caller::Door;
+use toolway_core::record::{Commit, OpenedCall};
+use toolway_types::{Code, PrincipalId, Role};
+
+use super::support::{
+    Folder, NOW, call, end, failure, json, keyed, number, options, record, success, until, within,
+};
+use crate::{CallRow, CallStatus, Durability, StoreOptions};
+
+#[tokio::test]
+async fn a_call_is_read_back_as_it_was_recorded() {
+    let folder = Folder::new();
+    let store = folder.open().await;
+    let arguments = r#"{"password":"[redacted]","b":1.0,"a":12345678901234567890123}"#;
+    let opened = Arc::new(OpenedCall {
+        principal: PrincipalId::from("0198-token"),
+        role: Role::Companion,
+        door: Door::Mcp,
+        agent: Some("home".into()),
+        arguments: Some(json(arguments)),
+        ..call("phone/battery")
+    });
+    drop(store.recorder().open(Arc::clone(&opened)));
+    drop(store.recorder().close(end(&opened, success("87 %"))));
+
+    let row = store.calls().get(opened.id).await.unwrap().unwrap();
+    // Byte for byte: what was redacted stays so, and nothing else changes.
+    assert_eq!(row.arguments.as_ref().unwrap().get(), arguments);
+    let expected = CallRow {
+        call_id: opened.id,
+        name: "phone__battery".to_owned(),
+        tool: Some("phone/battery".parse().unwrap()),
+        principal: PrincipalId::from("0198-token"),
+        role: Role::Companion,
+        door: Door::Mcp,
+        agent: Some("home".to_owned()),
+        arguments: Some(json(arguments)),
+        status: CallStatus::Success,
+        code: None,
+        outcome: Some(json(r#"{"status":"success","result":"87 %"}"#)),
+        started_ms: NOW,
+        total_us: 4321,
+        waiting_us: 1,
+        queued_us: 20,
+        running_us: 4300,
+        attempts: 1,
+    };
+    assert_eq!(row, expected);
+}
+
+#[tokio::test]
+async fn every_role_door_and_code_is_read_back() {
+    let folder = Folder::new();
+    let store = folder.open().await;
+    for role in [Role::Owner, Role::Client, Role::Device, Role::Companion] {
+        let id = record(&store, OpenedCall { role, ..call("a/b") }, success(""));
+        assert_eq!(store.calls().get(id).await.unwrap().unwrap().role, role);
+    }
+    for door in [Door::Rest, Door::WebSocket, Door::Agent, Door::Mcp, Door::Local] {
+        let id = record(&store, OpenedCall { door, ..call("a/b") }, success(""));
+        assert_eq!(store.calls().get(id).await.unwrap().unwrap().door, door);
+    }
+    for code in Code::ALL {
+        let id = record(&store, call("a/b"), failure(*code));
+        let row = store.calls().get(id).await.unwrap().unwrap();
+        assert_eq!(
+            (row.status, row.code, row.error_type()),
+            (CallStatus::Error, Some(*code), Some(code.kind()))
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_call_without_a_tool_or_arguments_is_recorded() {
+    let folder = Folder::new();
+    let store = folder.open().await;
+    let opened = OpenedCall { name: "no such\u{0} tool".into(), tool: None, arguments: None, ..call("a/b") };
+    let id = record(&store, opened, failure(Code::ToolNotAvailable));
+    let row = store.calls().get(id).await.unwrap().unwrap();
+    assert_eq!((row.name.as_str(), row.tool, row.arguments), ("no such\u{0} tool", None, None));
+}
+
+#[tokio::test]
+async fn a_call_that_ends_within_the_window_is_one_row_written_once() {
+    let folder = Folder::new();
+    let store = folder.open().await;
+    for _ in 0..300 {
+        record(&store, call("a/b"), success(""));
+    }
+    assert_eq!(store.health().records_waiting, 600);
+    store.flush().await.unwrap();
+    let health = store.health();
+    assert_eq!((health.records_written, health.records_waiting, health.records_lost), (300, 0, 0));
+    assert_eq!(number(&folder.database(), "SELECT count(*) FROM calls WHERE status = 1").await, 300);
+}
+
+#[tokio::test]
+async fn a_closing_completes_the_row_of_its_opening() {
+    let folder = Folder::new();
+    let store = folder.open().await;
+    let opened = Arc::new(call("a/b"));
+    drop(store.recorder().open(Arc::clone(&opened)));
+    store.flush().await.unwrap();
+    let row = store.calls().get(opened.id).await.unwrap().unwrap();
+    assert_eq!((row.status, row.outcome, row.total_us), (CallStatus::Open, None, 0));
+    assert_eq!(number(&folder.database(), "SELECT count(*) FROM calls WHERE status = 0").await, 1);
+
+    drop(store.recorder().close(end(&opened, failure(Code::Timeout))));
+    store.flush().await.unwrap();
+    let row = store.calls().get(opened.id).await.unwrap().unwrap();
+    assert_eq!((row.status, row.code, row.total_us), (CallStatus::Error, Some(Code::Timeout), 4321));
+    assert_eq!(number(&folder.database(), "SELECT count(*) FROM calls").await, 1);
+}
+
+#[tokio::test]
+async fn an_opening_never_undoes_a_closing() {
+    let folder = Folder::new();
+    let store = folder.open().await;
+    let opened = Arc::new(call("a/b"));
+    drop(store.recorder().close(end(&opened, success("done"))));
+    store.flush().await.unwrap();
+    drop(store.recorder().open(Arc::clone(&opened)));
+    store.flush().await.unwrap();
+    assert_eq!(store.calls().get(opened.id).await.unwrap().unwrap().status, CallStatus::Success);
+}
+
+#[tokio::test]
+async fn batches_of_every_size_are_written() {
+    let folder = Folder::new();
+    let store = folder.open().await;
+    let sizes = [1, 2, 7, 8, 9, 31, 33, 127, 128, 129, 1023, 1024, 1025, 2500];
+    for size in sizes {
+        for _ in 0..size {
+            record(&store, call("a/b"), success(""));
+        }
+        store.flush().await.unwrap();
+    }
+    let all = i64::from(sizes.iter().sum::<i32>());
+    assert_eq!(
+        number(&folder.database(), "SELECT count(DISTINCT id) FROM calls WHERE status = 1").await,
+        all
+    );
+}
+
+#[tokio::test]
+async fn records_are_written_without_being_asked_for() {
+    let folder = Folder::new();
+    let store = folder.open_with(StoreOptions::default()).await;
+    record(&store, call("a/b"), success(""));
+    within(until(|| store.health().records_written == 1)).await;
+    assert_eq!(number(&folder.database(), "SELECT count(*) FROM calls").await, 1);
+    // And again after a pause.
+    record(&store, call("a/b"), success(""));
+    within(until(|| store.health().records_written == 2)).await;
+}
+
+#[tokio::test]
+async fn what_is_longer_than_the_record_may_be_is_cut_and_says_so() {
+    let folder = Folder::new();
+    let store = folder.open_with(StoreOptions { record_bytes: 1000, ..options() }).await;
+    let arguments = format!(r#"{{"text":"{}"}}"#, "a".repeat(5000));
+    let opened = OpenedCall { arguments: Some(json(&arguments)), ..call("a/b") };
+    let id = record(&store, opened, success(&"\"é".repeat(2000)));
+
+    let row = store.calls().get(id).await.unwrap().unwrap();
+    let (kept_arguments, kept_outcome) = (row.arguments.unwrap(), row.outcome.unwrap());
+    assert!(kept_arguments.get().len() <= 1000 && kept_outcome.get().len() <= 1000);
+    let mark = kept_arguments.to_value();
+    assert_eq!((&mark["cut"], &mark["of"]), (&true.into(), &arguments.len().into()));
+    let start = mark["start"].as_str().unwrap();
+    assert_eq!(mark["kept"], start.len());
+    assert!(arguments.starts_with(start) && start.len() > 800);
+    let mark = kept_outcome.to_value();
+    assert_eq!((&mark["status"], &mark["cut"]), (&"success".into(), &true.into()));
+    assert!(mark["start"].as_str().unwrap().starts_with(r#"{"status":"success","result":"\"é"#));
+}
+
+#[tokio::test]
+async fn each_call_waits_for_its_commit_where_that_is_asked_for() {
+    let folder = Folder::new();
+    let store = folder.open_with(StoreOptions { durability: Durability::Each, ..options() }).await;
+    let recorder = store.recorder();
+    let mut waiting = Vec::new();
+    let mut calls = Vec::new();
+    for _ in 0..200 {
+        let opened = Arc::new(call("a/b"));
+        let commit = recorder.open(Arc::clone(&opened));
+        assert!(matches!(commit, Commit::Pending(_)));
+        waiting.push(commit);
+        calls.push(opened);
+    }
+    for commit in waiting {
+        within(commit.wait()).await;
+    }
+    // Another program sees them: they are committed.
+    assert_eq!(number(&folder.database(), "SELECT count(*) FROM calls WHERE status = 0").await, 200);
+    let commit = recorder.close(end(&calls[0], success("")));
+    assert!(matches!(commit, Commit::Pending(_)));
+    within(commit.wait()).await;
+    assert_eq!(number(&folder.database(), "SELECT count(*) FROM calls WHERE status = 1").await, 1);
+}
+
+#[tokio::test]
+async fn commits_that_must_be_on_disk_are_synced_and_others_are_not() {
+    async fn level(conn: &mut sqlx::SqliteConnection) -> Result<i64, crate::StoreError> {
+        let (level,): (i64,) = sqlx::query_as("PRAGMA synchronous").fetch_one(conn).await.unwrap();
+        Ok(level)
+    }
+    const NORMAL: i64 = 1;
+    const FULL: i64 = 2;
+    let folder = Folder::new();
+    let store = folder.open().await;
+    assert_eq!(store.write(|conn| Box::pin(level(conn))).await.unwrap(), NORMAL);
+    assert_eq!(store.durably(|conn| Box::pin(level(conn))).await.unwrap(), FULL);
+    assert_eq!(store.write(|conn| Box::pin(level(conn))).await.unwrap(), NORMAL);
+    store.close().await;
+    let store = folder.open_with(StoreOptions { durability: Durability::Each, ..options() }).await;
+    assert_eq!(store.write(|conn| Box::pin(level(conn))).await.unwrap(), FULL);
+}
+
+#[tokio::test]
+async fn closing_the_store_writes_what_waits() {
+    let folder = Folder::new();
+    let store = folder.open().await;
+    let recorder = store.recorder();
+    for _ in 0..50 {
+        record(&store, call("a/b"), success(""));
+    }
+    store.close().await;
+    assert_eq!(number(&folder.database(), "SELECT count(*) FROM calls").await, 50);
+    assert_eq!(store.health().records_lost, 0);
+
+    // What comes later is lost, is counted, and keeps nobody waiting.
+    let late = recorder.open(Arc::new(keyed("a/b", "k")));
+    assert!(matches!(late, Commit::Queued));
+    assert_eq!(store.health().records_lost, 1);
+    assert!(store.flush().await.is_err());
+    within(store.close()).await;
+}
+
+#[tokio::test]
+async fn dropping_the_store_writes_what_waits() {
+    let folder = Folder::new();
+    let store = folder.open().await;
+    record(&store, call("a/b"), success(""));
+    let counters = Arc::clone(&store.inner().counters);
+    drop(store);
+    within(until(|| counters.read(0).records_written == 1)).await;
+}
+
+#[tokio::test]
+async fn the_log_is_moved_into_the_database_beside_the_writer() {
+    let folder = Folder::new();
+    let store = folder.open().await;
+    let large = "x".repeat(200_000);
+    for _ in 0..30 {
+        record(&store, call("a/b"), success(&large));
+    }
+    store.flush().await.unwrap();
+    let grown = || std::fs::metadata(folder.database()).unwrap().len() > 5_000_000;
+    within(until(grown)).await;
+    assert_eq!(store.health().records_lost, 0);
+}

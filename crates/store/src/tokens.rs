@@ -1,0 +1,199 @@
+//! Tokens: what is known of each, never its text.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use sqlx::sqlite::SqliteRow;
+use toolway_types::Role;
+
+use crate::call_row::{Columns, parsed};
+use crate::error::StoreError;
+use crate::store::Store;
+
+/// A token. Times are milliseconds since the Unix epoch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TokenRecord {
+    /// Its id, which is also its principal's; the owner's is `owner`.
+    pub id: String,
+    /// SHA-256 of its text. Never shown.
+    #[serde(skip)]
+    pub hash: [u8; 32],
+    /// What it is for.
+    pub role: Role,
+    /// A name for people.
+    pub label: String,
+    /// The only agent it may use.
+    pub agent: Option<String>,
+    /// The device it was made for.
+    pub device_id: Option<String>,
+    /// That device's name.
+    pub device_name: Option<String>,
+    /// That device's platform.
+    pub platform: Option<String>,
+    /// When it was made.
+    pub created_ms: i64,
+    /// When it ends.
+    pub expires_ms: Option<i64>,
+    /// When it was revoked.
+    pub revoked_ms: Option<i64>,
+    /// When it was last used, to about a second.
+    pub last_used_ms: Option<i64>,
+}
+
+impl TokenRecord {
+    /// Whether it lets anyone in at a time.
+    #[must_use]
+    pub fn is_active(&self, now_ms: i64) -> bool {
+        self.revoked_ms.is_none() && self.expires_ms.is_none_or(|end| now_ms < end)
+    }
+}
+
+/// The table of tokens. Changes are on disk, whatever the durability of calls, when they answer.
+#[derive(Debug, Clone, Copy)]
+pub struct Tokens<'s>(pub(crate) &'s Store);
+
+const COLUMNS: &str = "id, hash, role, label, agent, device_id, device_name, platform, created_ms, expires_ms, \
+     revoked_ms, last_used_ms";
+
+impl Tokens<'_> {
+    /// Adds a token.
+    ///
+    /// # Errors
+    /// [`StoreError::TokenExists`] where its id or its hash is there already; else what SQLite says.
+    pub async fn insert(&self, token: &TokenRecord) -> Result<(), StoreError> {
+        const INSERT: &str = "INSERT INTO tokens (id, hash, role, label, agent, device_id, device_name, platform, \
+             created_ms, expires_ms, revoked_ms, last_used_ms) VALUES (?,?,?,?,?,?,?,?,?,?,?,?) \
+             ON CONFLICT DO NOTHING";
+        let token = token.clone();
+        self.0
+            .durably(move |conn| {
+                Box::pin(async move {
+                    let done = sqlx::query(INSERT)
+                        .bind(token.id.clone())
+                        .bind(token.hash.to_vec())
+                        .bind(token.role.as_str())
+                        .bind(token.label)
+                        .bind(token.agent)
+                        .bind(token.device_id)
+                        .bind(token.device_name)
+                        .bind(token.platform)
+                        .bind(token.created_ms)
+                        .bind(token.expires_ms)
+                        .bind(token.revoked_ms)
+                        .bind(token.last_used_ms)
+                        .execute(conn)
+                        .await
+                        .map_err(StoreError::database("writing of a token"))?;
+                    if done.rows_affected() == 0 {
+                        Err(StoreError::TokenExists { id: token.id })
+                    } else {
+                        Ok(())
+                    }
+                })
+            })
+            .await
+    }
+
+    /// Every token, oldest first; those that were revoked or have ended too.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub async fn list(&self) -> Result<Vec<TokenRecord>, StoreError> {
+        self.0.catch_up().await;
+        let sql = sqlx::AssertSqlSafe(format!("SELECT {COLUMNS} FROM tokens ORDER BY created_ms, id"));
+        let rows = sqlx::query(sql)
+            .fetch_all(self.0.readers())
+            .await
+            .map_err(StoreError::database("read of the tokens"))?;
+        rows.iter().map(read).collect()
+    }
+
+    /// The tokens that let anyone in at a time.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub async fn active(&self, now_ms: i64) -> Result<Vec<TokenRecord>, StoreError> {
+        let mut all = self.list().await?;
+        all.retain(|token| token.is_active(now_ms));
+        Ok(all)
+    }
+
+    /// Revokes a token for good. Answers whether there was one that was not revoked yet.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub async fn revoke(&self, id: &str, at_ms: i64) -> Result<bool, StoreError> {
+        const REVOKE: &str = "UPDATE tokens SET revoked_ms = ? WHERE id = ? AND revoked_ms IS NULL";
+        let id = id.to_owned();
+        self.change(move || sqlx::query(REVOKE).bind(at_ms).bind(id)).await
+    }
+
+    /// Names a token. Answers whether there is one.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub async fn set_label(&self, id: &str, label: &str) -> Result<bool, StoreError> {
+        let (id, label) = (id.to_owned(), label.to_owned());
+        self.change(move || sqlx::query("UPDATE tokens SET label = ? WHERE id = ?").bind(label).bind(id))
+            .await
+    }
+
+    /// Replaces a token's hash: its old text lets nobody in any more. Answers whether there is one.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub async fn replace_hash(&self, id: &str, hash: [u8; 32]) -> Result<bool, StoreError> {
+        let id = id.to_owned();
+        self.change(move || {
+            sqlx::query("UPDATE tokens SET hash = ? WHERE id = ?").bind(hash.to_vec()).bind(id)
+        })
+        .await
+    }
+
+    /// Notes that a token was used. Costs a moment and is written within about a second.
+    pub fn touch(&self, id: &Arc<str>, at_ms: i64) {
+        self.0.inner().queue.touch_token(id, at_ms);
+    }
+
+    async fn change(
+        &self,
+        query: impl FnOnce() -> sqlx::query::Query<'static, sqlx::Sqlite, sqlx::sqlite::SqliteArguments>
+        + Send
+        + 'static,
+    ) -> Result<bool, StoreError> {
+        self.0
+            .durably(move |conn| {
+                Box::pin(async move {
+                    let done =
+                        query().execute(conn).await.map_err(StoreError::database("writing of a token"))?;
+                    Ok(done.rows_affected() > 0)
+                })
+            })
+            .await
+    }
+}
+
+fn read(row: &SqliteRow) -> Result<TokenRecord, StoreError> {
+    let columns = Columns(row);
+    let hash = columns.blob(1)?.try_into().map_err(|hash: Vec<u8>| StoreError::BadValue {
+        what: "token hash",
+        text: format!("{} bytes", hash.len()),
+    })?;
+    Ok(TokenRecord {
+        id: columns.required(0)?,
+        hash,
+        role: parsed("role", &columns.required(2)?)?,
+        label: columns.required(3)?,
+        agent: columns.text(4)?,
+        device_id: columns.text(5)?,
+        device_name: columns.text(6)?,
+        platform: columns.text(7)?,
+        created_ms: columns.number(8)?,
+        expires_ms: columns.number_or_none(9)?,
+        revoked_ms: columns.number_or_none(10)?,
+        last_used_ms: columns.number_or_none(11)?,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,365 @@
+//! The one writer: a thread of its own with the one connection that writes. It collects the records of a
+//! window, writes them in one transaction, tells those who wait, then does other work and starts again.
+//!
+//! When the database can't be written to, it keeps what it has (as much as the queue allows) and tries again,
+//! ever more rarely. It never blocks a call: those who wait for a commit are let go after a bounded time.
+
+mod checkpoint;
+mod faults;
+pub(crate) mod queue;
+pub(crate) mod rows;
+pub(crate) mod soft;
+pub(crate) mod work;
+
+use std::collections::{HashSet, VecDeque};
+use std::io;
+use std::mem;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use sqlx::{Connection, SqliteConnection};
+use tokio::sync::oneshot;
+use tokio::time::{Instant, timeout_at};
+use toolway_types::CallId;
+
+use self::checkpoint::Checkpoints;
+use self::faults::Faults;
+use self::queue::{Entry, Queue, Record};
+use self::rows::RowWriter;
+use self::work::Work;
+use crate::connect::Connector;
+use crate::error::{StoreError, is_passing, spoils_connection};
+use crate::health::Counters;
+use crate::options::{Durability, StoreOptions};
+
+/// How long changes that may be late are collected.
+const SOFT_WINDOW: Duration = Duration::from_secs(1);
+/// Attempts to write what is left when the store is closed, and the pause between them.
+const LAST_ATTEMPTS: u32 = 3;
+const LAST_PAUSE: Duration = Duration::from_millis(100);
+
+struct Writer {
+    queue: Arc<Queue>,
+    counters: Arc<Counters>,
+    connector: Connector,
+    options: StoreOptions,
+    conn: Option<SqliteConnection>,
+    /// Whether commits of this connection are on disk, rather than with the system, when they return.
+    full_sync: bool,
+    rows: RowWriter,
+    /// Records taken and not yet written, oldest first.
+    held: Vec<Entry>,
+    /// An empty buffer for the queue.
+    spare: Vec<Entry>,
+    closed_ids: HashSet<CallId>,
+    soft_due: Option<Instant>,
+    faults: Faults,
+    checkpoints: Checkpoints,
+}
+
+/// Starts the thread. The receiver resolves when it has ended.
+///
+/// # Errors
+/// Where the system gives no thread or no runtime.
+pub(crate) fn start(
+    queue: Arc<Queue>,
+    counters: Arc<Counters>,
+    connector: Connector,
+    options: StoreOptions,
+    conn: SqliteConnection,
+) -> io::Result<oneshot::Receiver<()>> {
+    let (ended, end) = oneshot::channel();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+    thread::Builder::new().name("toolway-store".to_owned()).spawn(move || {
+        let farewell = Farewell { queue: Arc::clone(&queue), counters: Arc::clone(&counters), _ended: ended };
+        runtime.block_on(async move {
+            let writer = Writer {
+                checkpoints: Checkpoints::new(connector.clone()),
+                full_sync: options.durability == Durability::Each,
+                rows: RowWriter::new(options.record_bytes),
+                faults: Faults::new(options.give_up_after),
+                conn: Some(conn),
+                held: Vec::new(),
+                spare: Vec::new(),
+                closed_ids: HashSet::new(),
+                soft_due: None,
+                queue,
+                counters,
+                connector,
+                options,
+            };
+            writer.run().await;
+        });
+        drop(farewell);
+    })?;
+    Ok(end)
+}
+
+/// Closes the queue when the thread ends, however it ends, so that nobody waits for it.
+struct Farewell {
+    queue: Arc<Queue>,
+    counters: Arc<Counters>,
+    /// Dropped last; that is the signal.
+    _ended: oneshot::Sender<()>,
+}
+
+impl Drop for Farewell {
+    fn drop(&mut self) {
+        let left = self.queue.close();
+        if left > 0 {
+            self.counters.lost(left);
+            tracing::error!(records = left, "the store ended with call records that were not written");
+        }
+    }
+}
+
+impl Writer {
+    async fn run(mut self) {
+        loop {
+            let stopping = self.wait().await;
+            let taken = self.queue.take(mem::take(&mut self.spare));
+            self.hold(taken.records);
+            self.write_records().await;
+            if stopping || !taken.work.is_empty() || self.soft_due.is_some_and(|due| due <= Instant::now()) {
+                self.write_soft().await;
+            }
+            self.do_work(taken.work).await;
+            if stopping {
+                return self.finish().await;
+            }
+        }
+    }
+
+    /// Waits until there is something to do now. Answers whether the store is being closed.
+    async fn wait(&mut self) -> bool {
+        let mut window_end = None;
+        loop {
+            let there = self.queue.glance();
+            if there.stopping || there.work {
+                return there.stopping;
+            }
+            let now = Instant::now();
+            if there.soft && self.soft_due.is_none() {
+                self.soft_due = Some(self.faults.not_before(now).max(now + SOFT_WINDOW));
+            }
+            let records_due = if !self.held.is_empty() || there.records {
+                let end = *window_end.get_or_insert(now + self.options.window);
+                let due = if there.urgent { now } else { end };
+                Some(due.max(self.faults.not_before(now)))
+            } else {
+                None
+            };
+            match [records_due, self.soft_due].into_iter().flatten().min() {
+                Some(due) if due <= now => return false,
+                // Woken or not, the next glance tells.
+                Some(due) => {
+                    let _ = timeout_at(due, self.queue.woken()).await;
+                }
+                None => self.queue.woken().await,
+            }
+        }
+    }
+
+    /// Adds records to those held. An opening whose closing is there too has nothing to add to it.
+    fn hold(&mut self, mut records: Vec<Entry>) {
+        self.closed_ids.clear();
+        self.closed_ids.extend(records.iter().filter_map(|entry| match &entry.record {
+            Record::Closed(closed) => Some(closed.opened.id),
+            Record::Opened(_) => None,
+        }));
+        if !self.closed_ids.is_empty() {
+            let closed = &self.closed_ids;
+            let merged = |entry: &mut Entry| {
+                matches!(entry.record, Record::Opened(_))
+                    && entry.done.is_none()
+                    && closed.contains(&entry.record.id())
+            };
+            let mut gone: Vec<Entry> = self.held.extract_if(.., merged).collect();
+            gone.extend(records.extract_if(.., merged));
+            self.queue.settle(&gone);
+        }
+        if self.held.is_empty() {
+            mem::swap(&mut self.held, &mut records);
+        } else {
+            self.held.append(&mut records);
+        }
+        self.spare = queue::spare(records);
+    }
+
+    /// Writes what is held, as far as that goes.
+    async fn write_records(&mut self) {
+        while !self.held.is_empty() {
+            let count = self.held.len().min(rows::MAX_ROWS);
+            let began = Instant::now();
+            match self.try_write(count).await {
+                Ok(()) => {
+                    let bytes = self.settle(count, true);
+                    self.counters.wrote(count);
+                    self.checkpoints.wrote(count, bytes);
+                    self.recovered();
+                }
+                Err(error) if is_passing(&error) => {
+                    self.failed(began, &error);
+                    return;
+                }
+                // No later attempt would do better, and it would keep all the others back.
+                Err(error) => {
+                    self.failed(began, &error);
+                    self.counters.lost(count);
+                    self.settle(count, false);
+                }
+            }
+        }
+        self.faults.say_lost(&self.counters);
+    }
+
+    async fn try_write(&mut self, count: usize) -> Result<(), sqlx::Error> {
+        let now = self.held.get(..count).unwrap_or(&self.held);
+        let durable =
+            self.options.durability == Durability::Each || now.iter().any(|entry| entry.done.is_some());
+        let conn = connected(&mut self.conn, &mut self.full_sync, &self.connector, &self.options).await?;
+        set_sync(conn, &mut self.full_sync, durable).await?;
+        if RowWriter::is_one_statement(now.len()) {
+            return self.rows.write(conn, now).await;
+        }
+        let mut transaction = conn.begin_with("BEGIN IMMEDIATE").await?;
+        self.rows.write(&mut transaction, now).await?;
+        transaction.commit().await
+    }
+
+    /// Lets go of the first records, telling those who wait if they were written. Answers their weight.
+    fn settle(&mut self, count: usize, written: bool) -> usize {
+        let mut gone: Vec<Entry> = if count == self.held.len() {
+            mem::take(&mut self.held)
+        } else {
+            self.held.drain(..count).collect()
+        };
+        self.queue.settle(&gone);
+        let mut bytes = 0;
+        for entry in &mut gone {
+            bytes += entry.weight;
+            if let Some(done) = entry.done.take_if(|_| written) {
+                // Whoever waited may have gone.
+                let _ = done.send(());
+            }
+        }
+        if self.held.capacity() == 0 {
+            self.held = queue::spare(gone);
+        }
+        bytes
+    }
+
+    fn failed(&mut self, began: Instant, error: &sqlx::Error) {
+        self.faults.failed(began, error, &self.counters, self.queue.waiting());
+        if spoils_connection(error) {
+            self.conn = None;
+        }
+        if self.faults.is_lasting() {
+            self.queue.set_degraded(true);
+            // The calls go on; their records stay.
+            for entry in &mut self.held {
+                entry.done = None;
+            }
+        }
+    }
+
+    fn recovered(&mut self) {
+        if self.faults.recovered(&self.counters) {
+            self.queue.set_degraded(false);
+        }
+    }
+
+    async fn write_soft(&mut self) {
+        self.soft_due = None;
+        let soft = self.queue.take_soft();
+        if soft.is_empty() {
+            return;
+        }
+        let began = Instant::now();
+        let written = async {
+            let conn = connected(&mut self.conn, &mut self.full_sync, &self.connector, &self.options).await?;
+            set_sync(conn, &mut self.full_sync, self.options.durability == Durability::Each).await?;
+            soft.write(conn).await
+        };
+        match written.await {
+            Ok(()) => self.recovered(),
+            Err(error) => {
+                self.failed(began, &error);
+                if is_passing(&error) {
+                    self.queue.return_soft(soft);
+                }
+            }
+        }
+    }
+
+    async fn do_work(&mut self, work: VecDeque<Work>) {
+        for work in work {
+            match work {
+                Work::Flush(answer) => {
+                    // Nobody waits any more.
+                    let _ = answer.send(self.held.len());
+                }
+                Work::Run { durable, task } => {
+                    let ready = async {
+                        let conn =
+                            connected(&mut self.conn, &mut self.full_sync, &self.connector, &self.options)
+                                .await?;
+                        let durable = durable || self.options.durability == Durability::Each;
+                        set_sync(conn, &mut self.full_sync, durable).await?;
+                        Ok(conn)
+                    };
+                    let ready = ready.await.map_err(StoreError::database("opening"));
+                    task(ready).await;
+                }
+            }
+        }
+    }
+
+    /// The last records. Those that can't be written are counted as lost when the thread ends.
+    async fn finish(mut self) {
+        for _ in 1..LAST_ATTEMPTS {
+            if self.held.is_empty() && !self.queue.glance().records {
+                break;
+            }
+            if !self.held.is_empty() {
+                tokio::time::sleep(LAST_PAUSE).await;
+            }
+            let taken = self.queue.take(Vec::new());
+            self.hold(taken.records);
+            self.write_records().await;
+        }
+        if let Some(conn) = self.conn.take()
+            && let Err(error) = conn.close().await
+        {
+            tracing::warn!(%error, "the database could not be closed properly");
+        }
+    }
+}
+
+/// The connection, made anew where there is none.
+async fn connected<'w>(
+    conn: &'w mut Option<SqliteConnection>,
+    full_sync: &mut bool,
+    connector: &Connector,
+    options: &StoreOptions,
+) -> Result<&'w mut SqliteConnection, sqlx::Error> {
+    let open = match conn.take() {
+        Some(open) => open,
+        None => {
+            *full_sync = options.durability == Durability::Each;
+            connector.writer().await?
+        }
+    };
+    Ok(conn.insert(open))
+}
+
+/// Sets whether commits reach the disk itself before they return.
+async fn set_sync(conn: &mut SqliteConnection, now: &mut bool, full: bool) -> Result<(), sqlx::Error> {
+    if *now != full {
+        let sql = if full { "PRAGMA synchronous = FULL" } else { "PRAGMA synchronous = NORMAL" };
+        sqlx::query(sql).execute(conn).await?;
+        *now = full;
+    }
+    Ok(())
+}

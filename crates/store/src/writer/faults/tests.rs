@@ -1,0 +1,52 @@
+use std::sync::Arc;
+
+use tokio::time::advance;
+use toolway_types::SystemClock;
+
+use super::*;
+
+fn counters() -> Counters {
+    Counters::new(Arc::new(SystemClock))
+}
+
+fn fail(faults: &mut Faults, counters: &Counters) -> Duration {
+    let now = Instant::now();
+    faults.failed(now, &sqlx::Error::WorkerCrashed, counters, 3);
+    faults.not_before(now) - now
+}
+
+#[tokio::test(start_paused = true)]
+async fn pauses_grow_to_a_limit_and_start_over_after_a_success() {
+    let (mut faults, counters) = (Faults::new(Duration::from_secs(1)), counters());
+    let pauses: Vec<u128> = (0..9).map(|_| fail(&mut faults, &counters).as_millis()).collect();
+    assert_eq!(pauses, [50, 100, 200, 400, 800, 1600, 3200, 5000, 5000]);
+    assert!(counters.read(0).failing);
+    assert!(faults.recovered(&counters));
+    assert!(!faults.recovered(&counters));
+    assert!(!counters.read(0).failing);
+    assert!(counters.read(0).last_error.is_some());
+    assert_eq!(fail(&mut faults, &counters).as_millis(), 50);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fault_lasts_from_the_first_attempts_beginning() {
+    let (mut faults, counters) = (Faults::new(Duration::from_secs(1)), counters());
+    let began = Instant::now();
+    advance(Duration::from_millis(600)).await;
+    faults.failed(began, &sqlx::Error::WorkerCrashed, &counters, 3);
+    assert!(!faults.is_lasting());
+    advance(Duration::from_millis(400)).await;
+    assert!(faults.is_lasting());
+    faults.recovered(&counters);
+    assert!(!faults.is_lasting());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_same_is_said_only_now_and_then() {
+    let mut said = None;
+    assert!(is_due(&mut said, Instant::now()));
+    advance(Duration::from_secs(29)).await;
+    assert!(!is_due(&mut said, Instant::now()));
+    advance(Duration::from_secs(1)).await;
+    assert!(is_due(&mut said, Instant::now()));
+}

@@ -1,0 +1,328 @@
+//! What waits to be written. Putting a call's record here is all that its caller ever pays: one short lock,
+//! one push. The writer is woken only by the first record after a pause and by those that someone waits for;
+//! everything else is found when the window ends.
+
+use std::collections::{HashMap, VecDeque};
+use std::mem;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::{Notify, oneshot};
+use toolway_core::record::{ClosedCall, Commit, OpenedCall};
+use toolway_types::{CallId, PrincipalId, Slug};
+
+use super::soft::{SoftChanges, SourceChange};
+use super::work::Work;
+use crate::options::{Durability, StoreOptions};
+use crate::outcome;
+
+/// A call's opening or closing.
+#[derive(Debug, Clone)]
+pub(crate) enum Record {
+    /// It starts.
+    Opened(Arc<OpenedCall>),
+    /// It ended. Holds the opening too, so that a closing alone makes a whole row.
+    Closed(ClosedCall),
+}
+
+impl Record {
+    pub(crate) fn opened(&self) -> &Arc<OpenedCall> {
+        match self {
+            Self::Opened(opened) => opened,
+            Self::Closed(closed) => &closed.opened,
+        }
+    }
+
+    pub(crate) fn id(&self) -> CallId {
+        self.opened().id
+    }
+
+    fn weight(&self) -> usize {
+        let arguments = self.opened().arguments.as_ref().map_or(0, |arguments| arguments.get().len());
+        match self {
+            Self::Opened(_) => arguments,
+            Self::Closed(closed) => arguments + outcome::weight(&closed.outcome),
+        }
+    }
+}
+
+/// A record on its way.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) record: Record,
+    /// Bytes it keeps in memory, roughly.
+    pub(crate) weight: usize,
+    /// Who waits for its commit.
+    pub(crate) done: Option<oneshot::Sender<()>>,
+}
+
+/// The queue was full or is closed.
+#[derive(Debug)]
+pub(crate) struct Refused;
+
+/// What is in the queue for the writer.
+#[derive(Debug, Default)]
+pub(crate) struct Taken {
+    pub(crate) records: Vec<Entry>,
+    pub(crate) work: VecDeque<Work>,
+}
+
+/// What there is to do, without taking it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Glance {
+    pub(crate) records: bool,
+    /// Someone waits for a record.
+    pub(crate) urgent: bool,
+    pub(crate) work: bool,
+    pub(crate) soft: bool,
+    pub(crate) stopping: bool,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Phase {
+    Open,
+    Stopping,
+    Closed,
+}
+
+type KeyOf = (PrincipalId, Arc<str>);
+
+#[derive(Debug)]
+struct State {
+    phase: Phase,
+    records: Vec<Entry>,
+    urgent: bool,
+    work: VecDeque<Work>,
+    soft: SoftChanges,
+    /// The newest unwritten record of each idempotency key, so that a look-up misses none.
+    keyed: HashMap<KeyOf, Record>,
+    /// Records here and in the writer's hands.
+    waiting: usize,
+    /// Their weight.
+    waiting_bytes: usize,
+    /// The database can't be written to: nobody is made to wait.
+    degraded: bool,
+}
+
+/// The queue.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    state: Mutex<State>,
+    wake: Notify,
+    durability: Durability,
+    max_records: usize,
+    max_bytes: usize,
+}
+
+/// Largest buffer that is kept for the next batch.
+const SPARE: usize = 4096;
+
+impl Queue {
+    pub(crate) fn new(options: &StoreOptions) -> Self {
+        Self {
+            state: Mutex::new(State {
+                phase: Phase::Open,
+                records: Vec::new(),
+                urgent: false,
+                work: VecDeque::new(),
+                soft: SoftChanges::default(),
+                keyed: HashMap::new(),
+                waiting: 0,
+                waiting_bytes: 0,
+                degraded: false,
+            }),
+            wake: Notify::new(),
+            durability: options.durability,
+            max_records: options.queue_records,
+            max_bytes: options.queue_bytes,
+        }
+    }
+
+    /// Puts a record in. Never waits.
+    pub(crate) fn push(&self, record: Record) -> Result<Commit, Refused> {
+        let weight = record.weight();
+        let keyed = record.opened().key.is_some();
+        let opens = matches!(record, Record::Opened(_));
+        let mut state = self.state.lock();
+        let full = state.waiting >= self.max_records
+            || (state.waiting > 0 && state.waiting_bytes.saturating_add(weight) > self.max_bytes);
+        if state.phase == Phase::Closed || full {
+            return Err(Refused);
+        }
+        let wait = !state.degraded && (self.durability == Durability::Each || (keyed && opens));
+        let (done, commit) = if wait {
+            let (done, committed) = oneshot::channel();
+            (Some(done), Commit::Pending(committed))
+        } else {
+            (None, Commit::Queued)
+        };
+        if keyed {
+            state.remember_key(&record);
+        }
+        let wake = state.records.is_empty() || (wait && !state.urgent);
+        state.records.push(Entry { record, weight, done });
+        state.waiting += 1;
+        state.waiting_bytes += weight;
+        state.urgent |= wait;
+        drop(state);
+        if wake {
+            self.wake.notify_one();
+        }
+        Ok(commit)
+    }
+
+    /// Puts work in, to be done after the records that are in already. Hands it back where the store is closed.
+    pub(crate) fn push_work(&self, work: Work) -> Result<(), Refused> {
+        let mut state = self.state.lock();
+        if state.phase != Phase::Open {
+            return Err(Refused);
+        }
+        state.work.push_back(work);
+        drop(state);
+        self.wake.notify_one();
+        Ok(())
+    }
+
+    /// Notes that a token was used.
+    pub(crate) fn touch_token(&self, id: &Arc<str>, at_ms: i64) {
+        self.change(|soft| soft.touch_token(id, at_ms));
+    }
+
+    /// Notes a change of a source.
+    pub(crate) fn change_source(&self, slug: &Slug, change: SourceChange) {
+        self.change(|soft| soft.change_source(slug, change));
+    }
+
+    fn change(&self, note: impl FnOnce(&mut SoftChanges)) {
+        let mut state = self.state.lock();
+        let wake = state.soft.is_empty();
+        note(&mut state.soft);
+        drop(state);
+        if wake {
+            self.wake.notify_one();
+        }
+    }
+
+    /// The newest unwritten record of a key.
+    pub(crate) fn keyed(&self, principal: &PrincipalId, key: &str) -> Option<Record> {
+        let state = self.state.lock();
+        if state.keyed.is_empty() {
+            return None;
+        }
+        state.keyed.get(&(principal.clone(), key.into())).cloned()
+    }
+
+    /// How many records wait.
+    pub(crate) fn waiting(&self) -> usize {
+        self.state.lock().waiting
+    }
+
+    /// Whether calls are no longer made to wait for their commits.
+    pub(crate) fn is_degraded(&self) -> bool {
+        self.state.lock().degraded
+    }
+
+    /// Asks the writer to write what there is and end. New work is refused from now on, records are not.
+    pub(crate) fn stop(&self) {
+        let mut state = self.state.lock();
+        if state.phase == Phase::Open {
+            state.phase = Phase::Stopping;
+        }
+        drop(state);
+        self.wake.notify_one();
+    }
+
+    // From here on: what only the writer uses.
+
+    pub(crate) async fn woken(&self) {
+        self.wake.notified().await;
+    }
+
+    pub(crate) fn glance(&self) -> Glance {
+        let state = self.state.lock();
+        Glance {
+            records: !state.records.is_empty(),
+            urgent: state.urgent,
+            work: !state.work.is_empty(),
+            soft: !state.soft.is_empty(),
+            stopping: state.phase != Phase::Open,
+        }
+    }
+
+    /// Takes records and work. `spare` is the empty buffer of an earlier batch, for the next records.
+    pub(crate) fn take(&self, spare: Vec<Entry>) -> Taken {
+        let mut state = self.state.lock();
+        state.urgent = false;
+        Taken { records: mem::replace(&mut state.records, spare), work: mem::take(&mut state.work) }
+    }
+
+    pub(crate) fn take_soft(&self) -> SoftChanges {
+        mem::take(&mut self.state.lock().soft)
+    }
+
+    /// Puts back what could not be written; newer changes win.
+    pub(crate) fn return_soft(&self, soft: SoftChanges) {
+        self.state.lock().soft.merge_older(soft);
+    }
+
+    pub(crate) fn set_degraded(&self, degraded: bool) {
+        self.state.lock().degraded = degraded;
+    }
+
+    /// The writer is done with records: written, merged into others, or given up.
+    pub(crate) fn settle(&self, entries: &[Entry]) {
+        let mut state = self.state.lock();
+        state.waiting = state.waiting.saturating_sub(entries.len());
+        let bytes: usize = entries.iter().map(|entry| entry.weight).sum();
+        state.waiting_bytes = state.waiting_bytes.saturating_sub(bytes);
+        if !state.keyed.is_empty() {
+            for entry in entries {
+                state.forget_key(&entry.record);
+            }
+        }
+    }
+
+    /// The writer has ended. Answers how many records are left behind; whoever waits for one goes on.
+    pub(crate) fn close(&self) -> usize {
+        let mut state = self.state.lock();
+        state.phase = Phase::Closed;
+        state.work.clear();
+        state.records.clear();
+        state.keyed.clear();
+        mem::take(&mut state.waiting)
+    }
+}
+
+/// A buffer that is worth keeping.
+pub(crate) fn spare(mut buffer: Vec<Entry>) -> Vec<Entry> {
+    buffer.clear();
+    if buffer.capacity() > SPARE { Vec::new() } else { buffer }
+}
+
+impl State {
+    fn remember_key(&mut self, record: &Record) {
+        let opened = record.opened();
+        let Some(key) = &opened.key else { return };
+        let of = (opened.principal.clone(), Arc::clone(&key.key));
+        let older = self.keyed.get(&of).is_none_or(|known| known.opened().started_ms <= opened.started_ms);
+        if older {
+            self.keyed.insert(of, record.clone());
+        }
+    }
+
+    fn forget_key(&mut self, record: &Record) {
+        let opened = record.opened();
+        let Some(key) = &opened.key else { return };
+        let of = (opened.principal.clone(), Arc::clone(&key.key));
+        let same = |known: &Record| {
+            known.id() == opened.id
+                && matches!((known, record), (Record::Opened(_), _) | (Record::Closed(_), Record::Closed(_)))
+        };
+        if self.keyed.get(&of).is_some_and(same) {
+            self.keyed.remove(&of);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

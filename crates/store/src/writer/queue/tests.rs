@@ -1,0 +1,88 @@
+use super::*;
+use crate::tests::support::{call, end, keyed, success};
+
+fn queue(options: StoreOptions) -> Queue {
+    Queue::new(&options)
+}
+
+fn opening(opened: OpenedCall) -> Record {
+    Record::Opened(Arc::new(opened))
+}
+
+#[test]
+fn only_so_many_records_fit() {
+    let queue = queue(StoreOptions { queue_records: 2, ..StoreOptions::default() });
+    assert!(queue.push(opening(call("a/b"))).is_ok());
+    assert!(queue.push(opening(call("a/b"))).is_ok());
+    assert!(queue.push(opening(call("a/b"))).is_err());
+    // Those in the writer's hands count until it is done with them.
+    let taken = queue.take(Vec::new());
+    assert_eq!(taken.records.len(), 2);
+    assert!(queue.push(opening(call("a/b"))).is_err());
+    queue.settle(&taken.records);
+    assert!(queue.push(opening(call("a/b"))).is_ok());
+    assert_eq!(queue.waiting(), 1);
+}
+
+#[test]
+fn only_so_many_bytes_fit_but_one_record_always_does() {
+    let queue = queue(StoreOptions { queue_bytes: 1000, ..StoreOptions::default() });
+    let large = || Record::Closed(end(&Arc::new(call("a/b")), success(&"x".repeat(5000))));
+    assert!(queue.push(large()).is_ok());
+    assert!(queue.push(large()).is_err());
+    assert!(queue.push(opening(call("a/b"))).is_err());
+    let taken = queue.take(Vec::new());
+    queue.settle(&taken.records);
+    assert!(queue.push(opening(call("a/b"))).is_ok());
+    assert!(queue.push(large()).is_err());
+}
+
+#[test]
+fn who_waits_depends_on_durability_and_key() {
+    let batch = queue(StoreOptions::default());
+    let each = queue(StoreOptions { durability: Durability::Each, ..StoreOptions::default() });
+    let plain = Arc::new(call("a/b"));
+    let with_key = Arc::new(keyed("a/b", "k"));
+    let waits = |queue: &Queue, record| matches!(queue.push(record).unwrap(), Commit::Pending(_));
+    assert!(!waits(&batch, Record::Opened(Arc::clone(&plain))));
+    assert!(!batch.glance().urgent);
+    assert!(waits(&batch, Record::Opened(Arc::clone(&with_key))));
+    assert!(batch.glance().urgent);
+    assert!(!waits(&batch, Record::Closed(end(&with_key, success("")))));
+    assert!(waits(&each, Record::Opened(Arc::clone(&plain))));
+    assert!(waits(&each, Record::Closed(end(&plain, success("")))));
+    each.set_degraded(true);
+    assert!(!waits(&each, Record::Opened(plain)));
+    assert!(!waits(&each, Record::Opened(with_key)));
+}
+
+#[test]
+fn a_key_is_known_until_its_last_record_is_settled() {
+    let queue = queue(StoreOptions::default());
+    let opened = Arc::new(keyed("a/b", "k"));
+    let ended = |found: Option<Record>| found.map(|record| matches!(record, Record::Closed(_)));
+    let look = || ended(queue.keyed(&opened.principal, "k"));
+    drop(queue.push(Record::Opened(Arc::clone(&opened))));
+    assert_eq!(look(), Some(false));
+    let first = queue.take(Vec::new());
+    drop(queue.push(Record::Closed(end(&opened, success("")))));
+    assert_eq!(look(), Some(true));
+    queue.settle(&first.records);
+    assert_eq!(look(), Some(true));
+    let second = queue.take(Vec::new());
+    queue.settle(&second.records);
+    assert_eq!(look(), None);
+}
+
+#[tokio::test]
+async fn closing_lets_everyone_go_and_says_how_much_is_left() {
+    let queue = queue(StoreOptions::default());
+    let commit = queue.push(opening(keyed("a/b", "k"))).unwrap();
+    let (answer, answered) = oneshot::channel();
+    queue.push_work(Work::Flush(answer)).unwrap();
+    assert_eq!(queue.close(), 1);
+    commit.wait().await;
+    assert!(answered.await.is_err());
+    assert!(queue.push(opening(call("a/b"))).is_err());
+    assert!(queue.keyed(&call("a/b").principal, "k").is_none());
+}

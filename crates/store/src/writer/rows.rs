@@ -1,0 +1,154 @@
+//! Call records as rows: one statement writes many. A closing finds its opening's row by the call's id and
+//! completes it; where there is none (both in one batch, or the opening was lost) it becomes a whole row.
+
+use std::sync::Arc;
+
+use sqlx::sqlite::SqliteArguments;
+use sqlx::{Arguments, AssertSqlSafe, SqliteConnection};
+use toolway_core::record::Durations;
+use toolway_types::{CallId, Code, Outcome};
+
+use super::queue::{Entry, Record};
+use crate::call_row::{DOORS, ROLES, number_of};
+use crate::outcome;
+
+/// The columns, in the order in which they are bound.
+const COLUMNS: &[&str] = &[
+    "id",
+    "started_ms",
+    "status",
+    "code",
+    "name",
+    "source",
+    "tool",
+    "principal",
+    "role",
+    "door",
+    "agent",
+    "key",
+    "key_hash",
+    "total_us",
+    "waiting_us",
+    "queued_us",
+    "running_us",
+    "attempts",
+    "arguments",
+    "outcome",
+];
+
+/// Rows a statement can take, smallest first. The smallest that takes what is left is used, and what it could
+/// take besides is left unbound: a row without an id is ignored.
+const SIZES: &[usize] = &[1, 8, 32, 64, 128];
+
+/// Most rows of one transaction, so that a long queue doesn't hold the database for long.
+pub(super) const MAX_ROWS: usize = 1024;
+
+/// Writes records.
+pub(super) struct RowWriter {
+    statements: Vec<(usize, Arc<str>)>,
+    /// The codes' words, made once.
+    codes: Vec<(Code, Arc<str>)>,
+    record_bytes: usize,
+}
+
+impl RowWriter {
+    pub(super) fn new(record_bytes: usize) -> Self {
+        Self {
+            statements: SIZES.iter().map(|rows| (*rows, statement(*rows).into())).collect(),
+            codes: Code::ALL.iter().map(|code| (*code, code.as_str().into())).collect(),
+            record_bytes,
+        }
+    }
+
+    /// Whether so many rows fit into one statement, which is then a transaction of its own.
+    pub(super) fn is_one_statement(rows: usize) -> bool {
+        SIZES.last().is_some_and(|largest| rows <= *largest)
+    }
+
+    /// Writes the records, in order.
+    pub(super) async fn write(
+        &self,
+        conn: &mut SqliteConnection,
+        mut entries: &[Entry],
+    ) -> Result<(), sqlx::Error> {
+        while !entries.is_empty() {
+            let fits = self.statements.iter().find(|(rows, _)| entries.len() <= *rows);
+            let Some((rows, sql)) = fits.or(self.statements.last()) else { break };
+            let (now, rest) = entries.split_at(entries.len().min(*rows));
+            let mut arguments = SqliteArguments::default();
+            arguments.reserve(now.len() * COLUMNS.len(), 0);
+            for entry in now {
+                self.bind(&mut arguments, &entry.record).map_err(sqlx::Error::Encode)?;
+            }
+            sqlx::query_with(AssertSqlSafe(Arc::clone(sql)), arguments).execute(&mut *conn).await?;
+            entries = rest;
+        }
+        Ok(())
+    }
+
+    fn bind(&self, row: &mut SqliteArguments, record: &Record) -> Result<(), sqlx::error::BoxDynError> {
+        let opened = record.opened();
+        let (status, code, durations, attempts, outcome) = match record {
+            Record::Opened(_) => (0, None, Durations::default(), 0, None),
+            Record::Closed(closed) => {
+                let code = closed.outcome.error().map(|error| error.code);
+                let cap = if opened.key.is_some() { usize::MAX } else { self.record_bytes };
+                let text = outcome::encode(&closed.outcome, cap);
+                (status_of(&closed.outcome), code, closed.durations, closed.attempts, Some(text))
+            }
+        };
+        row.add(key_of(opened.id))?;
+        row.add(opened.started_ms)?;
+        row.add(status)?;
+        row.add(code.and_then(|code| self.word(code)))?;
+        row.add(Arc::clone(&opened.name))?;
+        row.add(opened.tool.as_ref().map(|tool| Arc::<str>::from(tool.source.as_str())))?;
+        row.add(opened.tool.as_ref().map(|tool| Arc::<str>::from(tool.tool.as_str())))?;
+        row.add(Arc::clone(&opened.principal.0))?;
+        row.add(number_of(ROLES, opened.role))?;
+        row.add(number_of(DOORS, opened.door))?;
+        row.add(opened.agent.clone())?;
+        row.add(opened.key.as_ref().map(|key| Arc::clone(&key.key)))?;
+        row.add(opened.key.as_ref().map(|key| key.hash.to_vec()))?;
+        row.add(micros(durations.total))?;
+        row.add(micros(durations.waiting))?;
+        row.add(micros(durations.queued))?;
+        row.add(micros(durations.running))?;
+        row.add(i64::from(attempts))?;
+        row.add(opened.arguments.as_ref().map(|text| outcome::cut(text.get(), self.record_bytes)))?;
+        row.add(outcome)
+    }
+
+    fn word(&self, code: Code) -> Option<Arc<str>> {
+        self.codes.iter().find(|(known, _)| *known == code).map(|(_, word)| Arc::clone(word))
+    }
+}
+
+/// The number that stands for how a call ended.
+pub(crate) fn status_of(outcome: &Outcome) -> i64 {
+    if outcome.is_success() { 1 } else { 2 }
+}
+
+/// The bytes by which a call's row is found.
+pub(crate) fn key_of(id: CallId) -> Vec<u8> {
+    id.as_bytes().to_vec()
+}
+
+fn micros(duration: std::time::Duration) -> i64 {
+    i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
+}
+
+fn statement(rows: usize) -> String {
+    let columns = COLUMNS.join(", ");
+    let row = format!("({})", vec!["?"; COLUMNS.len()].join(","));
+    let values = vec![row; rows].join(",");
+    // An opening never undoes a closing, whatever order they arrive in.
+    format!(
+        "INSERT OR IGNORE INTO calls ({columns}) VALUES {values} \
+         ON CONFLICT (id) DO UPDATE SET \
+         status = excluded.status, code = excluded.code, total_us = excluded.total_us, \
+         waiting_us = excluded.waiting_us, queued_us = excluded.queued_us, running_us = excluded.running_us, \
+         attempts = excluded.attempts, outcome = excluded.outcome \
+         WHERE excluded.status <> 0"
+    )
+}
