@@ -4,7 +4,6 @@ Whatever a test needs of them goes through here, so that a different spelling in
 `/api/openapi.json` is one change.
 """
 
-import datetime
 import time
 import uuid
 
@@ -86,6 +85,28 @@ def is_uuid7(text: str) -> bool:
     return str(uuid.UUID(text)) == text and uuid.UUID(text).version == 7
 
 
+def refusal(response) -> str:
+    """The words of a refused request, which has the one form of all of them."""
+    error = response.json()["error"]
+    assert set(error) - {"hint"} == {"code", "message"}, error
+    assert all(isinstance(text, str) and text for text in error.values()), error
+    return error["message"]
+
+
+async def held_back(ask, after: int) -> None:
+    """Ask until there is a 429, which has to come soon after so many 401 (a few are given back while asking)."""
+    answers = []
+    while len(answers) < 3 * after + 10:
+        response = await ask()
+        if response.status_code == 429:
+            assert len(answers) >= after, len(answers)
+            assert refusal(response) and int(response.headers["retry-after"]) > 0
+            return
+        assert response.status_code == 401, response.text
+        answers.append(response)
+    raise AssertionError(f"{len(answers)} tries and not held back")
+
+
 def rows(body, key: str) -> list:
     """The rows of a list answer: `{key: [...]}`."""
     if isinstance(body, list):
@@ -164,20 +185,26 @@ def source_of(entry: dict) -> str:
     return entry["id"].split("/", 1)[0]
 
 
-def request_schema(api: dict, path: str, method: str) -> dict:
-    """The JSON schema of a request's body, references resolved one level."""
-    body = api["paths"][path][method]["requestBody"]["content"]["application/json"]["schema"]
-    while "$ref" in body:
-        found = api
-        for step in body["$ref"].removeprefix("#/").split("/"):
-            found = found[step]
-        body = found
-    return body
+def request_fields(api: dict, path: str, method: str) -> dict:
+    """The schemas of the fields that a request's body may have, in any of its forms."""
+
+    def fields(schema):
+        while "$ref" in schema:
+            found = api
+            for step in schema["$ref"].removeprefix("#/").split("/"):
+                found = found[step]
+            schema = found
+        found = dict(schema.get("properties", {}))
+        for form in schema.get("oneOf", []) + schema.get("anyOf", []):
+            found |= fields(form)
+        return found
+
+    return fields(api["paths"][path][method]["requestBody"]["content"]["application/json"]["schema"])
 
 
 def expires_in(api: dict, seconds: int) -> dict:
     """The field of POST /api/tokens that lets a token end after `seconds`."""
-    properties = request_schema(api, "/api/tokens", "post").get("properties", {})
+    properties = request_fields(api, "/api/tokens", "post")
     for name in properties:
         if not name.startswith(("expires", "ttl", "valid")):
             continue
@@ -191,12 +218,6 @@ def expires_in(api: dict, seconds: int) -> dict:
     raise AssertionError(f"no way to let a token expire in {sorted(properties)}")
 
 
-def since(api: dict, moment: float):
-    """`since` of GET /api/calls for a Unix time."""
-    for parameter in api["paths"]["/api/calls"]["get"]["parameters"]:
-        if parameter["name"] == "since":
-            kind = parameter["schema"].get("type")
-            if kind == "string" or (isinstance(kind, list) and "string" in kind):
-                return datetime.datetime.fromtimestamp(moment, datetime.UTC).isoformat()
-            return int(moment * 1000)
-    raise AssertionError("GET /api/calls takes no `since`")
+def since(moment: float) -> int:
+    """`since` of GET /api/calls for a Unix time: times are milliseconds everywhere in REST."""
+    return int(moment * 1000)

@@ -3,13 +3,14 @@ takes, what it does not it refuses, and what it answers is what it said it would
 
 import pytest
 import schemathesis
+from conftest import PATIENT
 from hypothesis import HealthCheck, Phase, settings
 
 
 @pytest.fixture(scope="session")
 def schema_gateway(gateway_factory):
     """A gateway of its own: everything in it may be created, renamed and deleted."""
-    return gateway_factory({"timeouts": {"person_s": 7}}, fresh=True)
+    return gateway_factory({"limits": PATIENT}, fresh=True)
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ tries void everybody's codes."""
 import asyncio
 
 import pytest
+from shapes import held_back, refusal
 from toolway_client import refused, tool, unique
 
 
@@ -85,7 +86,7 @@ async def test_pair_a_code_is_spent_after_one_use(pairing):
     assert (await pairing.redeem(code)).status_code == 200
     again = await pairing.redeem(code)
     assert 400 <= again.status_code < 500
-    assert again.json()["message"]
+    assert refusal(again)
 
 
 @pytest.mark.parametrize("code", ["", "A", "nonsense", "0000-0000", "A" * 5000, "🦀"])
@@ -133,6 +134,15 @@ async def test_pair_ten_wrong_tries_void_all_codes(net, gateway_factory):
         assert 400 <= response.status_code < 500, "void"
         assert "token" not in response.json()
     assert (await other.redeem(await other.code())).status_code == 200, "a new code works"
+
+
+async def test_pair_tries_of_one_address_are_bounded(net, gateway_factory):
+    """By default, thirty a minute."""
+    other = net.on(gateway_factory(fresh=True))
+    for _ in range(5):
+        spent = await other.code()
+        assert (await other.redeem(spent)).status_code == 200, "a good one costs nothing"
+    await held_back(lambda: other.redeem(spent), 30)
 
 
 async def test_pair_one_code_raced_by_many_lets_one_in(racing):

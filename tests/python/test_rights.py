@@ -2,7 +2,7 @@
 
 import pytest
 from conftest import Net
-from shapes import check_success, dig
+from shapes import check_success, dig, held_back, refusal
 from toolway_client import DeviceV2, refused, tool, unique
 
 ROLES = ["owner", "client", "device", "companion", "none", "wrong", "revoked", "revoked device", "expired"]
@@ -83,7 +83,7 @@ async def test_rights_rest(net, tokens, target, endpoint, role):
     else:
         assert response.status_code in answers, response.text
     if response.status_code in (401, 403):
-        assert response.json()["message"], "a refusal says what was wrong"
+        assert refusal(response), "a refusal says what was wrong"
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -175,3 +175,16 @@ async def test_rights_the_owner_cannot_lock_himself_out(net):
     response = await net.rest().delete("/api/tokens/owner")
     assert 400 <= response.status_code < 500
     assert (await net.rest().get("/api/tokens")).status_code == 200
+
+
+async def test_rights_guessing_tokens_is_slowed_down_and_locks_nobody_out(net, gateway_factory):
+    """By default sixty a minute from one address; a good token is never held back."""
+    other = net.on(gateway_factory(fresh=True))
+    wrong = "twy_o_" + "A" * 43
+    await held_back(lambda: other.rest(wrong).get("/api/tools"), 60)
+    # Whichever door is tried, and without any token, too: one bucket for all.
+    await held_back(lambda: other.rest(None).get("/api/tools"), 0)
+    statuses = {(await refused(other.gw, "/ws/device", wrong))[0] for _ in range(5)}
+    assert 429 in statuses and statuses <= {401, 429}
+    assert (await other.rest().get("/api/tools")).status_code == 200
+    await other.v2([tool("a")])

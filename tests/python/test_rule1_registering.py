@@ -1,6 +1,7 @@
 """Rules 1 and 2: which specs stand, what is counted, and that registering works at any time."""
 
 import asyncio
+import re
 import time
 
 import pytest
@@ -122,7 +123,14 @@ async def test_rule1_unusual_names_are_fine_up_to_128_characters(net, name):
     assert (answer["count"], answer["registered"]) == (1, 1)
     assert answer.get("rejected", []) == []
     device.handler = lambda request: request["name"]
-    check_success(await (await net.caller()).call(f"{device.source}__{name}"), name)
+    [entry] = [e for e in await net.tools() if e["id"] == f"{device.source}/{name}"]
+    # What models take: a name that does not fit is changed, never refused and never another's.
+    assert re.fullmatch(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}", entry["name"]), entry
+    assert entry["name"].startswith(f"{device.source}__")
+    caller = await net.caller()
+    check_success(await caller.call(entry["name"]), name)
+    check_success(await net.rest().call(entry["name"]), name)
+    check_success(await caller.call(name), name)
 
 
 @pytest.mark.parametrize("version", [1, 2])

@@ -78,7 +78,7 @@ async def test_rule3_a_tool_of_an_offline_source_is_not_run(net):
 
 async def test_rule3_unknown_tools_are_an_outcome(net):
     for answer in await both_ways(net, await net.caller(), "no-such-tool"):
-        check_error(answer, "tool_not_available", dispatched=False, message="Tool [no-such-tool] is not available")
+        check_error(answer, "tool_not_available", dispatched=False, message="Tool no-such-tool is not available")
 
 
 @pytest.mark.parametrize("name", ["", "__", "a__", "__a", "x" * 500, "nul\0", "a/b", "../x", "builtin__", "é"])

@@ -167,17 +167,20 @@ async def test_rule4_v1_devices_run_concurrently_too(net):
 
 
 async def test_rule4_a_sequential_tool_runs_one_call_at_a_time(net):
-    device = await net.v2([tool("one", sequential=True), tool("marker")])
+    """It is a barrier for its source: its calls overlap with no other call of that source."""
+    device = await net.v2([tool("one", sequential=True), tool("other")])
+    bystander = await net.v2([tool("work")], handler=lambda r: "at once")
     caller = await net.caller()
-    calls = [await caller.start(f"{device.source}__one", {"n": n}) for n in range(3)]
+    names = ["one", "one", "other", "one"]
+    calls = [await caller.start(f"{device.source}__{name}", {"n": n}) for n, name in enumerate(names)]
     for n, call in enumerate(calls):
-        request = await device.request(name="one")
-        assert request["args"] == {"n": n}, "in the order of asking"
-        # A call to another tool overtakes the ones that wait; so nothing else is on its way.
-        marker = await caller.start(f"{device.source}__marker")
-        await device.result((await device.request(name="marker"))["id"])
-        check_success(await caller.answer(marker))
-        assert len([r for r in device.runs if r["name"] == "one"]) == n + 1
+        request = await device.request()
+        assert (request["name"], request["args"]) == (names[n], {"n": n}), "in the order of asking"
+        # Other sources do not wait; by the time one of them has answered, whatever else this one
+        # would wrongly be asked for is on its way.
+        check_success(await caller.call(f"{bystander.source}__work"), "at once")
+        await device.barrier()
+        assert len(device.runs) == n + 1
         await device.result(request["id"], f"done {n}")
         check_success(await caller.answer(call), f"done {n}")
 

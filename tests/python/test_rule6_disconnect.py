@@ -87,6 +87,20 @@ async def test_rule6_a_call_not_yet_written_says_so(net):
     check_error(await caller.answer(second), "device_disconnected", dispatched=False)
 
 
+async def test_rule6_a_goodbye_is_no_lost_connection(net, clock):
+    """A device that closes properly is not waited for, though it could resume."""
+    device = await net.v2([tool("work")], capabilities=RESUME)
+    caller = await net.caller()
+    call = await caller.start(f"{device.source}__work")
+    await device.request()
+    begin = clock()
+    await device.close()
+    assert device.close_code == 1000, "the goodbye is answered"
+    check_error(await caller.answer(call), "device_disconnected", dispatched=True)
+    await gone_from_list(net, device.source)
+    assert clock() - begin < 1.5, "not only when the grace time has passed"
+
+
 class Resumable:
     """A v2 device with resume, that can be cut and come back."""
 

@@ -6,7 +6,7 @@ import json
 import pytest
 from raw_ws import BINARY, TEXT, RawSocket
 from shapes import check_error, check_success
-from toolway_client import tool, unique
+from toolway_client import eventually, tool, unique
 
 FRAME, SPECS, OUTPUT = 65_536, 8_192, 4_000
 LIMITS = {
@@ -231,6 +231,19 @@ async def test_rule9_depth_in_rest(net, rig):
     assert device.runs == []
 
 
+async def test_rule9_depth_in_arguments_given_as_text(rig):
+    """As models write them: text in which JSON stands, of which no parser of the frame sees the depth."""
+    net, device, caller, name = rig
+    device.handler = lambda request: "ran"
+    text = '{"a":' + "[" * 100 + "]" * 100 + "}"
+    check_success(await caller.call(name, text), "ran")
+    assert device.runs[0]["args"] == json.loads(text)
+    text = '{"a":' + "[" * 100_000 + "]" * 100_000 + "}"
+    check_error(await caller.call(name, text), "invalid_arguments", dispatched=False)
+    check_error(await net.rest().call(name, text), "invalid_arguments", dispatched=False)
+    assert len(device.runs) == 1
+
+
 @pytest.mark.parametrize("version", [1, 2])
 async def test_rule9_one_tool_more_than_allowed_is_rejected_and_the_others_stand(small, version):
     tools = [tool(f"t{n}") for n in range(6)]
@@ -300,7 +313,10 @@ async def test_r19_rule9_an_output_too_large(small):
 
 
 async def test_rule9_a_device_that_stops_reading_is_closed_not_buffered_for(net, gateway_factory):
-    settings = {"limits": {"send_queue": 32, "calls_in_flight_per_device": 1000}, "timeouts": {"heartbeat_s": 600}}
+    settings = {
+        "limits": {"send_queue": 32, "calls_in_flight_per_device": 1000},
+        "timeouts": {"heartbeat_s": 600, "write_s": 1},
+    }
     other = net.on(gateway_factory(settings))
     stuck = await raw_device(other, await other.pair(), receive_buffer=8_192)
     name = unique("stuck")
@@ -318,7 +334,8 @@ async def test_rule9_a_device_that_stops_reading_is_closed_not_buffered_for(net,
         caller = callers[n % len(callers)]
         calls.append((caller, await caller.start(f"{name}__work", argument, timeout_ms=20_000)))
     for caller, call in calls:
-        answer = await caller.answer(call, timeout=15)
+        # Long before their deadlines: with the device, not with their time.
+        answer = await caller.answer(call, timeout=8)
         assert answer["status"] == "error"
         assert answer["code"] in ("device_disconnected", "overloaded", "tool_not_available"), answer
     check_success(await callers[0].call(f"{healthy.source}__work"), "fine")
@@ -331,7 +348,10 @@ async def test_rule9_a_device_that_stops_reading_is_closed_not_buffered_for(net,
 
 
 async def test_rule9_a_chat_client_that_stops_reading_is_closed(net, gateway_factory):
-    settings = {"limits": {"send_queue": 8, "calls_in_flight_per_device": 1000}, "timeouts": {"heartbeat_s": 600}}
+    settings = {
+        "limits": {"send_queue": 8, "calls_in_flight_per_device": 1000},
+        "timeouts": {"heartbeat_s": 600, "write_s": 0.5},
+    }
     other = net.on(gateway_factory(settings))
     device = await other.v2([tool("work")], handler=lambda r: "x" * 100_000)
     stuck = await raw_device(other, await other.pair("companion"), path="/ws/chat", receive_buffer=8_192)
@@ -342,6 +362,18 @@ async def test_rule9_a_chat_client_that_stops_reading_is_closed(net, gateway_fac
     caller = await other.caller()
     assert (await caller.call(f"{device.source}__work"))["status"] == "success"
 
+    async def sockets():
+        text = (await other.rest().get("/metrics")).text
+        [line] = [line for line in text.splitlines() if line.startswith("toolway_sockets{") and "chat" in line]
+        return float(line.split()[-1])
+
+    assert await sockets() == 2
+
+    async def closed():
+        return await sockets() == 1
+
+    await eventually(closed)
+
     async def drained():
         count = 0
         while (frame := await stuck.frame(8)) is not None:
@@ -349,7 +381,6 @@ async def test_rule9_a_chat_client_that_stops_reading_is_closed(net, gateway_fac
         return count
 
     # It reads again at last, and finds an end before the two hundred answers.
-    await asyncio.sleep(1.0)
     assert await asyncio.wait_for(drained(), 20) < 200
 
 

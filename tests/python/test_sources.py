@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from shapes import check_error, check_success, device_id, request_schema, rows
+from shapes import check_error, check_success, device_id, request_fields, rows
 from toolway_client import DeviceV1, DeviceV2, eventually, tool, unique
 
 SLUG = re.compile(r"[a-z][a-z0-9-]{0,23}\Z")
@@ -59,7 +59,7 @@ async def test_source_one_slug_is_never_used_again_after_its_device_is_deleted(n
         "__",
         "7up",
         "Ünïcode — 電話",
-        "x" * 300,
+        "x" * 256,
         "a/b",
         "other__tool",
         "-",
@@ -69,11 +69,23 @@ async def test_source_one_slug_is_never_used_again_after_its_device_is_deleted(n
     ],
 )
 async def test_source_odd_names_make_valid_slugs(net, name):
-    device = await net.v2([tool("t")], name=name)
+    device = await net.v2([tool("t")], name=name, device_id=unique("odd"))
     assert SLUG.match(device.source), device.source
     caller = await net.caller()
     device.handler = lambda request: "here"
     check_success(await caller.call(f"{device.source}__t"), "here")
+
+
+@pytest.mark.parametrize("field", ["device_id", "device_name", "session_id", "platform", "app_version"])
+async def test_source_what_is_said_of_it_has_a_bounded_length(net, field):
+    """Each field of `connect` may have 256 bytes; more is answered, and another try is free."""
+    socket = await net.socket("/ws/device", await net.pair(), protocols=("toolway.v2",))
+    said = {"type": "connect", "v": 2, "device_name": unique("long")}
+    await socket.send({**said, field: "é" * 128 + "x"})
+    error = await socket.expect("error")
+    assert field in error["message"], error
+    await socket.send({**said, field: "é" * 128})
+    assert SLUG.match((await socket.expect("connected"))["source"])
 
 
 @pytest.mark.parametrize("field", ["device_name", "device_id", "name", "pair"])
@@ -162,9 +174,13 @@ async def test_source_no_token_takes_anothers_by_naming_it(net, field):
         "pair": {},
     }[field]
     thief = await net.keep_join(token, **said)
-    assert thief.source != name
     assert thief.connected.get("resume_token") != victim.connected["resume_token"]
-    await thief.register([tool("secret")])
+    await thief.register([tool("secret"), tool(own := unique("loot"))])
+    source = await net.source_with(own)
+    assert source != name
+    # A chat client that has not named itself has no source until it offers something.
+    assert thief.connected.get("source", source) == source
+    assert ("source" in thief.connected) is (field != "session_id")
     await thief.result(request["id"], "stolen")
     assert (await thief.expect("result_acknowledged"))["status"] == "unknown"
 
@@ -269,9 +285,8 @@ async def test_source_renaming_changes_only_the_label(net):
     name, label = unique("before"), "Kitchen tablet"
     device = await net.v2([tool("a")], name=name)
     entry = await net.device_entry(name)
-    [field] = [
-        f for f in request_schema(await net.api(), "/api/devices/{id}", "patch")["properties"] if f in ("label", "name")
-    ]
+    fields = request_fields(await net.api(), "/api/devices/{id}", "patch")
+    [field] = [f for f in fields if f in ("label", "name")]
     response = await net.rest().patch(f"/api/devices/{device_id(entry)}", {field: label})
     assert response.status_code in (200, 204), response.text
     listed = rows(await net.rest().json("/api/devices"), "devices")
