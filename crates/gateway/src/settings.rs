@@ -42,7 +42,7 @@ pub struct Settings {
     /// Addresses or networks (`10.0.0.0/8`) of reverse proxies whose X-Forwarded-For, -Proto and -Host are
     /// believed.
     pub trusted_proxies: Vec<String>,
-    /// Threads that serve connections; as many as the machine has processors where it is not set.
+    /// Threads that serve connections; half as many as the machine has processors where it is not set.
     pub workers: Option<usize>,
     /// Encryption.
     pub tls: TlsSettings,

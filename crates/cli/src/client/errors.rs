@@ -81,14 +81,20 @@ pub(super) fn of_answer(url: &str, status: StatusCode, body: &str, token: &Token
             .hint("check that a Toolway gateway answers there");
     };
     let failure = Failure::new(error.message).code(error.code);
+    let own = error.hint.is_some();
+    let failure = failure.maybe_hint(error.hint);
     match status {
-        StatusCode::UNAUTHORIZED => {
-            failure.hint(format!("the token came from {token}")).maybe_hint(error.hint)
+        StatusCode::UNAUTHORIZED => failure.hint(format!("the token came from {token}")),
+        StatusCode::FORBIDDEN => {
+            failure.hint("on the gateway's own computer the owner's token is found by itself")
         }
-        StatusCode::FORBIDDEN => failure
-            .maybe_hint(error.hint)
-            .hint("on the gateway's own computer the owner's token is found by itself"),
-        _ => failure.maybe_hint(error.hint),
+        StatusCode::BAD_REQUEST if !own => {
+            failure.hint("correct what the command was given; --help says what it takes")
+        }
+        _ if !own => {
+            failure.hint("the gateway's log may say more; `toolway doctor` looks at what can be wrong")
+        }
+        _ => failure,
     }
 }
 

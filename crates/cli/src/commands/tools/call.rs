@@ -48,6 +48,7 @@ enum Outcome {
 
 #[derive(Debug, Deserialize)]
 struct Error {
+    call_id: String,
     error_type: String,
     code: String,
     message: String,
@@ -176,12 +177,17 @@ fn show(answer: &str, context: &Context) -> Done {
             }
             Ok(())
         }
-        Outcome::Error(Error { error_type, code, message, hint, dispatched }) => {
+        Outcome::Error(Error { call_id, error_type, code, message, hint, dispatched }) => {
+            let next = match code.as_str() {
+                "tool_not_available" => "`toolway tools list` shows what can be called".to_owned(),
+                _ => format!("`toolway calls show {}` shows the whole call", escape::line(&call_id)),
+            };
             let failure = Failure::new(format!("{message} ({code})")).code(code).maybe_hint(hint);
             Err(match error_type.as_str() {
                 "timeout" if dispatched => failure.hint("the tool had begun, so it may have had effects"),
                 _ => failure,
-            })
+            }
+            .hint(next))
         }
     }
 }
