@@ -191,10 +191,12 @@ struct ListQuery {
     /// `open`, `success`, `error`, one of the four kinds of error, or an error's code.
     #[param(nullable = false)]
     status: Option<String>,
-    /// Started at this time or later, in milliseconds since the Unix epoch.
+    /// Started at this time or later, in milliseconds since the Unix epoch. Also written `since`.
+    #[serde(alias = "since")]
     #[param(nullable = false)]
     since_ms: Option<i64>,
-    /// Started before this time.
+    /// Started before this time. Also written `until`.
+    #[serde(alias = "until")]
     #[param(nullable = false)]
     until_ms: Option<i64>,
     /// Most calls on the page (50).

@@ -18,7 +18,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::error::{ErrorBody, ErrorWords, internal};
-use crate::access::Authenticated;
+use crate::access::Caller;
 use crate::state::App;
 
 const BEARER: &str = "token";
@@ -99,7 +99,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     tag = "gateway",
     responses((status = 200, description = "An OpenAPI document.", body = Object))
 )]
-async fn openapi(_: Authenticated) -> Response {
+async fn openapi(_: Caller) -> Response {
     static TEXT: OnceLock<Result<Bytes, serde_json::Error>> = OnceLock::new();
     match TEXT.get_or_init(|| serde_json::to_vec(&document()).map(Bytes::from)) {
         Ok(text) => {

@@ -192,7 +192,8 @@ pub(super) fn read_agent(role: GivenRole, agent: Option<String>) -> Result<Optio
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct NewCode {
-    /// The role of the token to come.
+    /// The role of the token to come; `device` where nothing is said.
+    #[serde(default = "device")]
     role: GivenRole,
     /// A name for people; else the device's own.
     #[schema(min_length = 1, max_length = 128)]
@@ -200,6 +201,10 @@ struct NewCode {
     /// The only agent that the token may use.
     #[schema(min_length = 1, max_length = 128)]
     agent: Option<String>,
+}
+
+fn device() -> GivenRole {
+    GivenRole::Device
 }
 
 /// A code, in all the forms in which it is handed over.
