@@ -2,11 +2,13 @@
 //! origins, log), [`extract`] (bodies, queries, paths) and [`error`] (the one form of every refusal).
 //! Handlers translate and delegate; no rule lives here.
 
+mod call_status;
 mod call_stream;
 mod calls;
 mod devices;
 pub mod error;
 pub mod extract;
+mod given;
 pub mod guard;
 pub mod health;
 pub mod metrics;
@@ -16,6 +18,7 @@ mod reload;
 pub mod status;
 pub mod tokens;
 mod tools;
+mod unread;
 
 use std::sync::Arc;
 

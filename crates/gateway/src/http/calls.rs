@@ -18,7 +18,9 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::call_status::StatusWord;
 use super::error::ErrorBody;
+use super::given::whole;
 use super::{ApiError, JsonBody, PathOf, QueryOf};
 use crate::access::{Caller, Owner, TokenState};
 use crate::state::App;
@@ -189,7 +191,7 @@ struct ListQuery {
     #[param(nullable = false)]
     caller: Option<String>,
     /// `open`, `success`, `error`, one of the four kinds of error, or an error's code.
-    #[param(nullable = false)]
+    #[param(inline, nullable = false, value_type = Option<StatusWord>)]
     status: Option<String>,
     /// Started at this time or later, in milliseconds since the Unix epoch. Also written `since`.
     #[serde(alias = "since")]
@@ -203,7 +205,7 @@ struct ListQuery {
     #[param(minimum = 1, maximum = 1000, nullable = false)]
     limit: Option<usize>,
     /// Where to go on: `next` of the page before.
-    #[param(nullable = false)]
+    #[param(nullable = false, pattern = "^[0-9]{1,18}[.][0-9]{1,18}$")]
     cursor: Option<String>,
 }
 
@@ -337,6 +339,7 @@ async fn tail(Caller(token): Caller, State(app): State<Arc<App>>) -> Result<Resp
 #[serde(deny_unknown_fields)]
 struct PurgeBody {
     /// Those that started before this time, in milliseconds since the Unix epoch.
+    #[serde(deserialize_with = "whole")]
     before_ms: i64,
 }
 

@@ -12,7 +12,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::error::ErrorBody;
-use super::pair::read_text;
+use super::given::read_text;
 use super::{ApiError, JsonBody, PathOf};
 use crate::access::{LOCAL_DEVICE_ID, Owner};
 use crate::sources::source::{Presence, Source};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE, EXPECT};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::request::Parts;
 use http::{HeaderMap, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -19,9 +19,6 @@ use crate::state::App;
 
 /// How long a body may take to arrive.
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
-/// How long, and how many times the bytes that are allowed, a body that is too large is still taken from the
-/// wire: closing on a client that is sending would cost it the answer that says why.
-const DISCARDING: (Duration, usize) = (Duration::from_secs(5), 4);
 
 /// A JSON body of at most `limits.body_bytes`.
 #[derive(Debug, Clone, Copy)]
@@ -54,10 +51,7 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for OptionalJsonBody<T> {
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, ApiError> {
         let (parts, body) = request.into_parts();
         let bytes = read_body(&parts.headers, body, app.settings.limits.body_bytes).await?;
-        if bytes.is_empty() {
-            return Ok(Self(None));
-        }
-        parse_json(&bytes).map(|body| Self(Some(body)))
+        parse_optional_json(&bytes).map(Self)
     }
 }
 
@@ -106,7 +100,7 @@ pub fn expect_json(headers: &HeaderMap) -> Result<(), ApiError> {
 ///
 /// # Errors
 /// 413 where it is longer, 408 where it takes longer, 400 where it breaks off.
-pub async fn read_body(headers: &HeaderMap, mut body: Body, most: usize) -> Result<Bytes, ApiError> {
+pub async fn read_body(headers: &HeaderMap, body: Body, most: usize) -> Result<Bytes, ApiError> {
     let too_large = || {
         ApiError::new(
             StatusCode::PAYLOAD_TOO_LARGE,
@@ -117,18 +111,11 @@ pub async fn read_body(headers: &HeaderMap, mut body: Body, most: usize) -> Resu
     };
     let announced = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
     if announced.is_some_and(|bytes| bytes > most as u64) {
-        // Whoever waits to be told to go on has sent nothing yet.
-        if !headers.contains_key(EXPECT) {
-            discard(body, most).await;
-        }
         return Err(too_large());
     }
-    match tokio::time::timeout(BODY_TIMEOUT, Limited::new(&mut body, most).collect()).await {
+    match tokio::time::timeout(BODY_TIMEOUT, Limited::new(body, most).collect()).await {
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => {
-            discard(body, most).await;
-            Err(too_large())
-        }
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
         Ok(Err(error)) => Err(ApiError::malformed(format!("the body broke off: {error}"))),
         Err(_) => Err(ApiError::new(
             StatusCode::REQUEST_TIMEOUT,
@@ -138,20 +125,12 @@ pub async fn read_body(headers: &HeaderMap, mut body: Body, most: usize) -> Resu
     }
 }
 
-/// Takes what is left of a body from the wire, within bounds.
-async fn discard(mut body: Body, most: usize) {
-    let (time, times) = DISCARDING;
-    let mut left = most.saturating_mul(times);
-    let taking = async {
-        while let Some(Ok(frame)) = body.frame().await {
-            left = left.saturating_sub(frame.data_ref().map_or(0, Bytes::len));
-            if left == 0 {
-                break;
-            }
-        }
-    };
-    // Whatever comes of it, the answer is the same.
-    let _ = tokio::time::timeout(time, taking).await;
+/// Reads JSON that may be left out.
+///
+/// # Errors
+/// 400 with what is wrong, and where.
+pub fn parse_optional_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<Option<T>, ApiError> {
+    if bytes.is_empty() { Ok(None) } else { parse_json(bytes).map(Some) }
 }
 
 /// Reads JSON.
@@ -164,11 +143,13 @@ pub fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
         let words = "the body has the wrong form: it must be a JSON object";
         return Err(ApiError::malformed(words).with_hint("/api/openapi.json describes the body"));
     }
-    let text = std::str::from_utf8(bytes)
-        .map_err(|error| ApiError::malformed(format!("the body is not JSON: it is not UTF-8 ({error})")))?;
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        ApiError::malformed(format!("the body is not JSON: {error}")).with_hint("send it in UTF-8")
+    })?;
     // The parser passes over what is kept as text, however deep; nothing else here could read it again.
     if nests_deeper_than(text, MAX_DEPTH) {
-        return Err(ApiError::malformed(format!("the body nests deeper than {MAX_DEPTH} levels")));
+        let words = format!("the body nests deeper than {MAX_DEPTH} levels");
+        return Err(ApiError::malformed(words).with_hint("give deep values as text with JSON in it"));
     }
     serde_json::from_str(text).map_err(|error| {
         let what = match error.classify() {

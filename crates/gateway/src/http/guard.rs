@@ -15,13 +15,16 @@ use http::{HeaderName, HeaderValue, Method, StatusCode};
 use tokio::time::Instant;
 use tracing::Instrument;
 
-use super::ApiError;
+use super::{ApiError, unread};
 use crate::access::ConnectionInfo;
 use crate::access::origin::Checked;
 use crate::state::App;
 
 const PRIVATE_NETWORK_ASKED: HeaderName = HeaderName::from_static("access-control-request-private-network");
 const PRIVATE_NETWORK: HeaderName = HeaderName::from_static("access-control-allow-private-network");
+
+/// How many times the largest frame is taken from the wire of a body that nobody reads.
+const DISCARDED: usize = 4;
 
 /// Lets a request through to its resource, or refuses it.
 pub(super) async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
@@ -30,7 +33,11 @@ pub(super) async fn guard(State(app): State<Arc<App>>, request: Request, next: N
     // The path alone: queries may hold tokens.
     let path = request.uri().path().to_owned();
     let span = tracing::debug_span!("request", %method, path, from = tracing::field::Empty);
+    let (request, unread) = unread::lend(request);
     let mut response = pass(&app, request, next).instrument(span.clone()).await;
+    if let Some(unread) = unread {
+        unread.discard(app.settings.limits.frame_bytes.saturating_mul(DISCARDED)).await;
+    }
     let status = response.status();
     if status != StatusCode::SWITCHING_PROTOCOLS {
         let headers = response.headers_mut();

@@ -8,10 +8,12 @@ use bytes::Bytes;
 use http::HeaderValue;
 use http::header::CONTENT_TYPE;
 use utoipa::openapi::path::Operation;
+use utoipa::openapi::request_body::RequestBody;
+use utoipa::openapi::schema::{Schema, Type};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{
-    ComponentsBuilder, Content, InfoBuilder, OpenApi, OpenApiBuilder, Ref, RefOr, Response as Described,
-    ResponseBuilder,
+    ComponentsBuilder, Content, InfoBuilder, OpenApi, OpenApiBuilder, Ref, RefOr, Required,
+    Response as Described, ResponseBuilder,
 };
 use utoipa::{PartialSchema, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
@@ -60,8 +62,25 @@ pub fn document() -> OpenApi {
     document
 }
 
+/// A body that may be left out is not one that may be null.
+fn leave_out_rather_than_null(body: &mut RequestBody) {
+    for content in body.content.values_mut() {
+        let RefOr::T(Content { schema, .. }) = content else { continue };
+        let Some(RefOr::T(Schema::OneOf(either))) = schema else { continue };
+        let is_null = |item: &RefOr<Schema>| matches!(item, RefOr::T(Schema::Object(it)) if it.schema_type == Type::Null.into());
+        let given: Vec<_> = either.items.iter().filter(|item| !is_null(item)).cloned().collect();
+        if let (true, [only]) = (given.len() < either.items.len(), given.as_slice()) {
+            *schema = Some(only.clone());
+            body.required = Some(Required::False);
+        }
+    }
+}
+
 /// Adds the refusals that every operation can give.
 fn complete(operation: &mut Operation) {
+    if let Some(RefOr::T(body)) = &mut operation.request_body {
+        leave_out_rather_than_null(body);
+    }
     let open = operation
         .security
         .as_ref()

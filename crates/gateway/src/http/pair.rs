@@ -8,20 +8,16 @@ use axum::extract::State;
 use http::{HeaderMap, StatusCode};
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
-use toolway_types::Role;
-use toolway_types::name::is_invisible;
 use toolway_wire::pairing::{CODE_HEADER, PairRequest, PairResponse, PairingCode, PairingLink};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::error::ErrorBody;
+use super::given::{GivenRole, ShortText, described_by_role, read_agent, read_text};
 use super::{ApiError, JsonBody, OptionalJsonBody};
 use crate::access::{Client, DeviceBinding, Grant, NewToken, Owner};
 use crate::state::App;
-
-/// Longest text that a token can carry, in characters.
-pub(super) const MAX_TEXT: usize = 128;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::default().routes(routes!(pair)).routes(routes!(make_code))
@@ -33,13 +29,13 @@ pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
 #[allow(dead_code, reason = "describes a type of another crate")]
 struct PairRequestSchema {
     /// An id that stays the same over restarts.
-    #[schema(max_length = 128)]
+    #[schema(value_type = Option<ShortText>)]
     device_id: Option<String>,
     /// A name for people.
-    #[schema(max_length = 128)]
+    #[schema(value_type = Option<ShortText>)]
     name: Option<String>,
     /// Operating system and version.
-    #[schema(max_length = 128)]
+    #[schema(value_type = Option<ShortText>)]
     platform: Option<String>,
 }
 
@@ -68,9 +64,10 @@ struct PairResponseSchema {
     security(()),
     params((
         "X-Pairing-Code" = String, Header,
-        description = "The code as shown, with or without its key part. Dashes, spaces and lower case don't matter."
+        description = "The code as shown, with or without its key part. Dashes, spaces and lower case don't matter.",
+        pattern = "^[-_ ]*([0-9A-TV-Za-tv-z][-_ ]*){8}(([0-9A-TV-Za-tv-z][-_ ]*){12})?$"
     )),
-    request_body(content = inline(PairRequestSchema), description = "May be left out."),
+    request_body(content = Option<PairRequestSchema>, description = "May be left out."),
     responses(
         (status = 200, description = "The token.", body = PairResponseSchema),
         (status = 400, description = "The code or the body can't be read.", body = ErrorBody),
@@ -138,56 +135,6 @@ fn read_device(request: PairRequest) -> Result<DeviceBinding, ApiError> {
     })
 }
 
-/// A short text that will be shown to people.
-pub(super) fn read_text(field: &str, text: String) -> Result<String, ApiError> {
-    let length = text.chars().count();
-    if length == 0 || length > MAX_TEXT {
-        let words = format!("{field} has {length} characters; it may have 1 to {MAX_TEXT}");
-        return Err(ApiError::malformed(words));
-    }
-    match text.chars().find(|c| is_invisible(*c)) {
-        Some(c) => {
-            let words = format!("{field} has a control or invisible character (U+{:04X})", u32::from(c));
-            Err(ApiError::malformed(words).with_hint("leave it out"))
-        }
-        None => Ok(text),
-    }
-}
-
-/// A role that can be given away.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum GivenRole {
-    /// Offers tools.
-    Device,
-    /// Chats, lists and calls tools.
-    Client,
-    /// Both.
-    Companion,
-}
-
-impl From<GivenRole> for Role {
-    fn from(role: GivenRole) -> Self {
-        match role {
-            GivenRole::Device => Self::Device,
-            GivenRole::Client => Self::Client,
-            GivenRole::Companion => Self::Companion,
-        }
-    }
-}
-
-/// Refuses an agent where there is nothing to bind to it.
-pub(super) fn read_agent(role: GivenRole, agent: Option<String>) -> Result<Option<String>, ApiError> {
-    match agent {
-        Some(_) if role == GivenRole::Device => {
-            Err(ApiError::malformed("a device calls no tools, so it can't be bound to an agent")
-                .with_hint("leave agent out, or choose the role client or companion"))
-        }
-        Some(agent) => read_text("agent", agent).map(Some),
-        None => Ok(None),
-    }
-}
-
 /// Which code to make.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -196,12 +143,14 @@ struct NewCode {
     #[serde(default = "device")]
     role: GivenRole,
     /// A name for people; else the device's own.
-    #[schema(min_length = 1, max_length = 128)]
+    #[schema(value_type = Option<ShortText>)]
     label: Option<String>,
     /// The only agent that the token may use.
-    #[schema(min_length = 1, max_length = 128)]
+    #[schema(value_type = Option<ShortText>)]
     agent: Option<String>,
 }
+
+described_by_role!(NewCodeByRole, NewCode);
 
 fn device() -> GivenRole {
     GivenRole::Device
@@ -231,7 +180,7 @@ struct MadeCode {
     post,
     path = "/api/pair",
     tag = "pairing",
-    request_body = NewCode,
+    request_body = NewCodeByRole,
     responses(
         (status = 201, description = "The code.", body = MadeCode),
         (status = 400, description = "The body is malformed.", body = ErrorBody),

@@ -14,7 +14,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::error::ErrorBody;
-use super::pair::{GivenRole, read_agent, read_text};
+use super::given::{GivenRole, ShortText, described_by_role, optional_whole, read_agent, read_text};
 use super::{ApiError, JsonBody, PathOf, QueryOf};
 use crate::access::{DeviceBinding, NewToken, Owner};
 use crate::state::App;
@@ -182,15 +182,18 @@ struct NewTokenBody {
     /// Its role.
     role: GivenRole,
     /// A name for people.
-    #[schema(min_length = 1, max_length = 128)]
+    #[schema(value_type = Option<ShortText>)]
     label: Option<String>,
     /// The only agent it may use.
-    #[schema(min_length = 1, max_length = 128)]
+    #[schema(value_type = Option<ShortText>)]
     agent: Option<String>,
     /// Seconds until it ends by itself; without it, it lives until it is revoked.
     #[schema(minimum = 1, maximum = 315_360_000)]
+    #[serde(default, deserialize_with = "optional_whole")]
     expires_in_s: Option<i64>,
 }
+
+described_by_role!(NewTokenByRole, NewTokenBody);
 
 /// A new token.
 #[derive(Debug, Serialize, ToSchema)]
@@ -207,7 +210,7 @@ struct MadeToken {
     post,
     path = "/api/tokens",
     tag = "tokens",
-    request_body = NewTokenBody,
+    request_body = NewTokenByRole,
     responses(
         (status = 201, description = "The token, its text shown this once.", body = MadeToken),
         (status = 400, description = "The body is malformed.", body = ErrorBody),

@@ -15,7 +15,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::error::{ErrorBody, ErrorWords};
-use super::extract::{expect_json, parse_json, read_body};
+use super::extract::{expect_json, parse_optional_json, read_body};
+use super::given::optional_whole;
 use super::{ApiError, PathOf, call_stream};
 use crate::access::{Caller, TokenState};
 use crate::sources::source::Presence;
@@ -44,15 +45,15 @@ struct ToolView {
     description: String,
     /// JSON Schema of its arguments, as its source gave it; absent where it gave none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Object, nullable = false)]
+    #[schema(value_type = Option<Object>)]
     parameters: Option<RawJson>,
     /// JSON Schema of its structured result.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Object, nullable = false)]
+    #[schema(value_type = Option<Object>)]
     output_schema: Option<RawJson>,
     /// MCP's tool annotations, as its source gave them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Object, nullable = false)]
+    #[schema(value_type = Option<Object>)]
     annotations: Option<RawJson>,
     /// Permissions that running it needs.
     permissions: Vec<String>,
@@ -152,18 +153,22 @@ async fn show(
     }
 }
 
+/// Longest idempotency key that the engine takes, in bytes.
+const MAX_KEY: usize = 256;
+
 /// What to call a tool with.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct CallBody {
-    /// The arguments.
-    #[schema(value_type = Object, nullable = false)]
+    /// The arguments, an object. Anything else is answered with the outcome `invalid_arguments`.
+    #[schema(value_type = serde_json::Value, required = false)]
     args: Option<RawJson>,
     /// How long the caller waits, in milliseconds; the tool's own limit holds as well.
-    #[schema(minimum = 1, nullable = false)]
+    #[schema(minimum = 1)]
+    #[serde(default, deserialize_with = "optional_whole")]
     timeout_ms: Option<u64>,
     /// Makes the same call again safe for ten minutes: it runs once, and both get its outcome.
-    #[schema(min_length = 1, max_length = 256, nullable = false)]
+    #[schema(min_length = 1, max_length = 256)]
     idempotency_key: Option<String>,
 }
 
@@ -239,14 +244,15 @@ async fn call(
     body: axum::body::Body,
 ) -> Result<Response, ApiError> {
     let body = read_body(&headers, body, app.settings.limits.frame_bytes).await?;
-    let body: CallBody = if body.is_empty() {
-        CallBody::default()
-    } else {
+    if !body.is_empty() {
         expect_json(&headers)?;
-        parse_json(&body)?
-    };
+    }
+    let body: CallBody = parse_optional_json(&body)?.unwrap_or_default();
     if body.timeout_ms == Some(0) {
         return Err(ApiError::malformed("timeout_ms is 0; it must be 1 or more"));
+    }
+    if body.idempotency_key.as_ref().is_some_and(|key| !(1..=MAX_KEY).contains(&key.len())) {
+        return Err(ApiError::malformed(format!("idempotency_key must have 1 to {MAX_KEY} bytes")));
     }
     let call = Call {
         timeout: body.timeout_ms.map(Duration::from_millis),

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::Bench;
+use crate::support::{Bench, read_answer};
 
 #[tokio::test]
 async fn unknown_paths_and_methods() {
@@ -46,6 +46,60 @@ async fn bodies_that_are_not_what_they_should_be() {
     assert_eq!(send(Some("application/json"), &deep).await, refused(400, "malformed_request"));
     let large = format!("{{\"role\":\"client\",\"label\":\"{}\"}}", "x".repeat(70_000));
     assert_eq!(send(Some("application/json"), &large).await, refused(413, "body_too_large"));
+}
+
+/// Arguments are kept as text, which the parser passes over however deep it is.
+#[tokio::test]
+async fn a_body_nests_as_deep_as_a_frame_and_no_deeper() {
+    let bench = Bench::new().await;
+    let call = async |depth: usize| {
+        let inner = depth - 3;
+        let body = format!("{{\"args\":{{\"a\":[{}{}]}}}}", "[".repeat(inner), "]".repeat(inner));
+        let headers = [
+            ("Host".to_owned(), "localhost".to_owned()),
+            ("Authorization".to_owned(), format!("Bearer {}", bench.owner)),
+            ("Content-Type".to_owned(), "application/json".to_owned()),
+        ];
+        bench.raw("POST", "/api/tools/none/call", &headers, &body).await
+    };
+    assert_eq!(call(128).await.json()["code"], "tool_not_available");
+    for depth in [129, 1_000_000] {
+        let refused = call(depth).await;
+        assert_eq!((refused.status, refused.code().as_str()), (400, "malformed_request"), "{depth}");
+        assert!(refused.body.contains("128 levels"), "{refused:?}");
+    }
+}
+
+/// Who sends all of it before looking for an answer still finds it: the connection is not closed on them.
+#[tokio::test]
+async fn who_is_refused_while_sending_is_told_so() {
+    use tokio::io::AsyncWriteExt;
+    let bench = Bench::new().await;
+    let ask = async |token: &str, more: &str| {
+        let head = format!(
+            "POST /api/tokens HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\
+             Content-Type: application/json\r\nContent-Length: 200000\r\n{more}Connection: close\r\n\r\n"
+        );
+        let mut stream = tokio::net::TcpStream::connect(bench.address()).await.unwrap();
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stream
+    };
+    for (token, status, code) in
+        [(bench.owner.as_str(), 413, "body_too_large"), ("wrong", 401, "token_unknown")]
+    {
+        let mut stream = ask(token, "").await;
+        for _ in 0..200 {
+            stream.write_all(&[b' '; 1000]).await.unwrap();
+            tokio::task::yield_now().await;
+        }
+        let answer = read_answer(stream).await;
+        assert_eq!((answer.status, answer.code().as_str()), (status, code));
+
+        // Who asks before sending is answered before.
+        let stream = ask(token, "Expect: 100-continue\r\n").await;
+        let answer = read_answer(stream).await;
+        assert_eq!((answer.status, answer.code().as_str()), (status, code));
+    }
 }
 
 #[tokio::test]

@@ -97,7 +97,8 @@ async fn what_is_wrong_with_an_attempt_is_said_and_costs_no_code() {
 async fn what_is_wrong_with_a_new_code_is_said() {
     let bench = Bench::with(json!({"limits": {"pairing_codes": 1}})).await;
     for body in [
-        json!({}),
+        // Where no role is said, it is a device's.
+        json!({"agent": "home"}),
         json!({"role": "owner"}),
         json!({"role": "device", "agent": "home"}),
         json!({"role": "device", "label": ""}),
