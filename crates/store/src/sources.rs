@@ -40,6 +40,7 @@ pub struct SourceRecord {
 #[derive(Debug, Clone, Copy)]
 pub struct Sources<'s>(pub(crate) &'s Store);
 
+const WRITING: &str = "writing of a source";
 const COLUMNS: &str = "slug, token_id, identity_key, kind, label, platform, app_version, created_ms, last_seen_ms, \
      tools, removed_ms";
 
@@ -90,7 +91,7 @@ impl Sources<'_> {
                         .bind(source.removed_ms)
                         .execute(conn)
                         .await
-                        .map_err(StoreError::database("writing of a source"))?;
+                        .map_err(StoreError::database(WRITING))?;
                     if done.rows_affected() == 0 {
                         return Err(StoreError::SlugTaken { slug: source.slug.to_string() });
                     }
@@ -106,7 +107,11 @@ impl Sources<'_> {
     /// What SQLite says.
     pub async fn set_label(&self, slug: &Slug, label: &str) -> Result<bool, StoreError> {
         let (slug, label) = (slug.to_string(), label.to_owned());
-        self.change(move || sqlx::query("UPDATE sources SET label = ? WHERE slug = ?").bind(label).bind(slug))
+        self.0
+            .change(
+                WRITING,
+                sqlx::query("UPDATE sources SET label = ? WHERE slug = ?").bind(label).bind(slug),
+            )
             .await
     }
 
@@ -117,7 +122,7 @@ impl Sources<'_> {
     pub async fn remove(&self, slug: &Slug, at_ms: i64) -> Result<bool, StoreError> {
         const REMOVE: &str = "UPDATE sources SET removed_ms = ? WHERE slug = ? AND removed_ms IS NULL";
         let slug = slug.to_string();
-        self.change(move || sqlx::query(REMOVE).bind(at_ms).bind(slug)).await
+        self.0.change(WRITING, sqlx::query(REMOVE).bind(at_ms).bind(slug)).await
     }
 
     /// Notes that a source was seen. Costs a moment and is written within about a second.
@@ -128,23 +133,6 @@ impl Sources<'_> {
     /// Notes a source's tools. Costs a moment and is written within about a second.
     pub fn set_tools(&self, slug: &Slug, tools: Vec<String>, seen_ms: i64) {
         self.0.inner().queue.change_source(slug, SourceChange { seen_ms, tools: Some(tools) });
-    }
-
-    async fn change(
-        &self,
-        query: impl FnOnce() -> sqlx::query::Query<'static, sqlx::Sqlite, sqlx::sqlite::SqliteArguments>
-        + Send
-        + 'static,
-    ) -> Result<bool, StoreError> {
-        self.0
-            .durably(move |conn| {
-                Box::pin(async move {
-                    let done =
-                        query().execute(conn).await.map_err(StoreError::database("writing of a source"))?;
-                    Ok(done.rows_affected() > 0)
-                })
-            })
-            .await
     }
 }
 

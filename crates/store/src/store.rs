@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use sqlx::{SqliteConnection, SqlitePool};
+use sqlx::query::Query;
+use sqlx::sqlite::SqliteArguments;
+use sqlx::{Sqlite, SqliteConnection, SqlitePool};
 use tokio::sync::oneshot;
 use toolway_core::record::Recorder;
 use toolway_types::Clock;
@@ -216,6 +218,21 @@ impl Store {
         F: for<'c> FnOnce(&'c mut SqliteConnection) -> OnConnection<'c, T> + Send + 'static,
     {
         work::run(&self.0.queue, false, job).await
+    }
+
+    /// Runs one statement, durably. Answers whether it changed anything.
+    pub(crate) async fn change(
+        &self,
+        doing: &'static str,
+        query: Query<'static, Sqlite, SqliteArguments>,
+    ) -> Result<bool, StoreError> {
+        self.durably(move |conn| {
+            Box::pin(async move {
+                let done = query.execute(conn).await.map_err(StoreError::database(doing))?;
+                Ok(done.rows_affected() > 0)
+            })
+        })
+        .await
     }
 
     /// Before something is read: what was recorded so far should be in it. Not where the database can't be

@@ -52,6 +52,7 @@ impl TokenRecord {
 #[derive(Debug, Clone, Copy)]
 pub struct Tokens<'s>(pub(crate) &'s Store);
 
+const WRITING: &str = "writing of a token";
 const COLUMNS: &str = "id, hash, role, label, agent, device_id, device_name, platform, created_ms, expires_ms, \
      revoked_ms, last_used_ms";
 
@@ -64,34 +65,21 @@ impl Tokens<'_> {
         const INSERT: &str = "INSERT INTO tokens (id, hash, role, label, agent, device_id, device_name, platform, \
              created_ms, expires_ms, revoked_ms, last_used_ms) VALUES (?,?,?,?,?,?,?,?,?,?,?,?) \
              ON CONFLICT DO NOTHING";
-        let token = token.clone();
-        self.0
-            .durably(move |conn| {
-                Box::pin(async move {
-                    let done = sqlx::query(INSERT)
-                        .bind(token.id.clone())
-                        .bind(token.hash.to_vec())
-                        .bind(token.role.as_str())
-                        .bind(token.label)
-                        .bind(token.agent)
-                        .bind(token.device_id)
-                        .bind(token.device_name)
-                        .bind(token.platform)
-                        .bind(token.created_ms)
-                        .bind(token.expires_ms)
-                        .bind(token.revoked_ms)
-                        .bind(token.last_used_ms)
-                        .execute(conn)
-                        .await
-                        .map_err(StoreError::database("writing of a token"))?;
-                    if done.rows_affected() == 0 {
-                        Err(StoreError::TokenExists { id: token.id })
-                    } else {
-                        Ok(())
-                    }
-                })
-            })
-            .await
+        let query = sqlx::query(INSERT)
+            .bind(token.id.clone())
+            .bind(token.hash.to_vec())
+            .bind(token.role.as_str())
+            .bind(token.label.clone())
+            .bind(token.agent.clone())
+            .bind(token.device_id.clone())
+            .bind(token.device_name.clone())
+            .bind(token.platform.clone())
+            .bind(token.created_ms)
+            .bind(token.expires_ms)
+            .bind(token.revoked_ms)
+            .bind(token.last_used_ms);
+        let inserted = self.0.change(WRITING, query).await?;
+        if inserted { Ok(()) } else { Err(StoreError::TokenExists { id: token.id.clone() }) }
     }
 
     /// Every token, oldest first; those that were revoked or have ended too.
@@ -125,7 +113,7 @@ impl Tokens<'_> {
     pub async fn revoke(&self, id: &str, at_ms: i64) -> Result<bool, StoreError> {
         const REVOKE: &str = "UPDATE tokens SET revoked_ms = ? WHERE id = ? AND revoked_ms IS NULL";
         let id = id.to_owned();
-        self.change(move || sqlx::query(REVOKE).bind(at_ms).bind(id)).await
+        self.0.change(WRITING, sqlx::query(REVOKE).bind(at_ms).bind(id)).await
     }
 
     /// Names a token. Answers whether there is one.
@@ -134,7 +122,8 @@ impl Tokens<'_> {
     /// What SQLite says.
     pub async fn set_label(&self, id: &str, label: &str) -> Result<bool, StoreError> {
         let (id, label) = (id.to_owned(), label.to_owned());
-        self.change(move || sqlx::query("UPDATE tokens SET label = ? WHERE id = ?").bind(label).bind(id))
+        self.0
+            .change(WRITING, sqlx::query("UPDATE tokens SET label = ? WHERE id = ?").bind(label).bind(id))
             .await
     }
 
@@ -144,32 +133,13 @@ impl Tokens<'_> {
     /// What SQLite says.
     pub async fn replace_hash(&self, id: &str, hash: [u8; 32]) -> Result<bool, StoreError> {
         let id = id.to_owned();
-        self.change(move || {
-            sqlx::query("UPDATE tokens SET hash = ? WHERE id = ?").bind(hash.to_vec()).bind(id)
-        })
-        .await
+        let query = sqlx::query("UPDATE tokens SET hash = ? WHERE id = ?").bind(hash.to_vec()).bind(id);
+        self.0.change(WRITING, query).await
     }
 
     /// Notes that a token was used. Costs a moment and is written within about a second.
     pub fn touch(&self, id: &Arc<str>, at_ms: i64) {
         self.0.inner().queue.touch_token(id, at_ms);
-    }
-
-    async fn change(
-        &self,
-        query: impl FnOnce() -> sqlx::query::Query<'static, sqlx::Sqlite, sqlx::sqlite::SqliteArguments>
-        + Send
-        + 'static,
-    ) -> Result<bool, StoreError> {
-        self.0
-            .durably(move |conn| {
-                Box::pin(async move {
-                    let done =
-                        query().execute(conn).await.map_err(StoreError::database("writing of a token"))?;
-                    Ok(done.rows_affected() > 0)
-                })
-            })
-            .await
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod checkpoint;
 mod faults;
+mod link;
 pub(crate) mod queue;
 pub(crate) mod rows;
 pub(crate) mod soft;
@@ -25,13 +26,14 @@ use toolway_types::CallId;
 
 use self::checkpoint::Checkpoints;
 use self::faults::Faults;
+use self::link::Link;
 use self::queue::{Entry, Queue, Record};
 use self::rows::RowWriter;
 use self::work::Work;
 use crate::connect::Connector;
 use crate::error::{StoreError, is_passing, spoils_connection};
 use crate::health::Counters;
-use crate::options::{Durability, StoreOptions};
+use crate::options::StoreOptions;
 
 /// How long changes that may be late are collected.
 const SOFT_WINDOW: Duration = Duration::from_secs(1);
@@ -42,11 +44,9 @@ const LAST_PAUSE: Duration = Duration::from_millis(100);
 struct Writer {
     queue: Arc<Queue>,
     counters: Arc<Counters>,
-    connector: Connector,
-    options: StoreOptions,
-    conn: Option<SqliteConnection>,
-    /// Whether commits of this connection are on disk, rather than with the system, when they return.
-    full_sync: bool,
+    /// How long a record waits for others.
+    window: Duration,
+    link: Link,
     rows: RowWriter,
     /// Records taken and not yet written, oldest first.
     held: Vec<Entry>,
@@ -76,18 +76,16 @@ pub(crate) fn start(
         runtime.block_on(async move {
             let writer = Writer {
                 checkpoints: Checkpoints::new(connector.clone()),
-                full_sync: options.durability == Durability::Each,
+                link: Link::new(connector, options.durability, conn),
+                window: options.window,
                 rows: RowWriter::new(options.record_bytes),
                 faults: Faults::new(options.give_up_after),
-                conn: Some(conn),
                 held: Vec::new(),
                 spare: Vec::new(),
                 closed_ids: HashSet::new(),
                 soft_due: None,
                 queue,
                 counters,
-                connector,
-                options,
             };
             writer.run().await;
         });
@@ -144,7 +142,7 @@ impl Writer {
                 self.soft_due = Some(self.faults.not_before(now).max(now + SOFT_WINDOW));
             }
             let records_due = if !self.held.is_empty() || there.records {
-                let end = *window_end.get_or_insert(now + self.options.window);
+                let end = *window_end.get_or_insert(now + self.window);
                 let due = if there.urgent { now } else { end };
                 Some(due.max(self.faults.not_before(now)))
             } else {
@@ -216,10 +214,8 @@ impl Writer {
 
     async fn try_write(&mut self, count: usize) -> Result<(), sqlx::Error> {
         let now = self.held.get(..count).unwrap_or(&self.held);
-        let durable =
-            self.options.durability == Durability::Each || now.iter().any(|entry| entry.done.is_some());
-        let conn = connected(&mut self.conn, &mut self.full_sync, &self.connector, &self.options).await?;
-        set_sync(conn, &mut self.full_sync, durable).await?;
+        let awaited = now.iter().any(|entry| entry.done.is_some());
+        let conn = self.link.ready(awaited).await?;
         if RowWriter::is_one_statement(now.len()) {
             return self.rows.write(conn, now).await;
         }
@@ -253,7 +249,7 @@ impl Writer {
     fn failed(&mut self, began: Instant, error: &sqlx::Error) {
         self.faults.failed(began, error, &self.counters, self.queue.waiting());
         if spoils_connection(error) {
-            self.conn = None;
+            self.link.drop_connection();
         }
         if self.faults.is_lasting() {
             self.queue.set_degraded(true);
@@ -277,11 +273,7 @@ impl Writer {
             return;
         }
         let began = Instant::now();
-        let written = async {
-            let conn = connected(&mut self.conn, &mut self.full_sync, &self.connector, &self.options).await?;
-            set_sync(conn, &mut self.full_sync, self.options.durability == Durability::Each).await?;
-            soft.write(conn).await
-        };
+        let written = async { soft.write(self.link.ready(false).await?).await };
         match written.await {
             Ok(()) => self.recovered(),
             Err(error) => {
@@ -301,15 +293,7 @@ impl Writer {
                     let _ = answer.send(self.held.len());
                 }
                 Work::Run { durable, task } => {
-                    let ready = async {
-                        let conn =
-                            connected(&mut self.conn, &mut self.full_sync, &self.connector, &self.options)
-                                .await?;
-                        let durable = durable || self.options.durability == Durability::Each;
-                        set_sync(conn, &mut self.full_sync, durable).await?;
-                        Ok(conn)
-                    };
-                    let ready = ready.await.map_err(StoreError::database("opening"));
+                    let ready = self.link.ready(durable).await.map_err(StoreError::database("opening"));
                     task(ready).await;
                 }
             }
@@ -329,37 +313,8 @@ impl Writer {
             self.hold(taken.records);
             self.write_records().await;
         }
-        if let Some(conn) = self.conn.take()
-            && let Err(error) = conn.close().await
-        {
+        if let Err(error) = self.link.close().await {
             tracing::warn!(%error, "the database could not be closed properly");
         }
     }
-}
-
-/// The connection, made anew where there is none.
-async fn connected<'w>(
-    conn: &'w mut Option<SqliteConnection>,
-    full_sync: &mut bool,
-    connector: &Connector,
-    options: &StoreOptions,
-) -> Result<&'w mut SqliteConnection, sqlx::Error> {
-    let open = match conn.take() {
-        Some(open) => open,
-        None => {
-            *full_sync = options.durability == Durability::Each;
-            connector.writer().await?
-        }
-    };
-    Ok(conn.insert(open))
-}
-
-/// Sets whether commits reach the disk itself before they return.
-async fn set_sync(conn: &mut SqliteConnection, now: &mut bool, full: bool) -> Result<(), sqlx::Error> {
-    if *now != full {
-        let sql = if full { "PRAGMA synchronous = FULL" } else { "PRAGMA synchronous = NORMAL" };
-        sqlx::query(sql).execute(conn).await?;
-        *now = full;
-    }
-    Ok(())
 }

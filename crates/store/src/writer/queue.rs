@@ -2,7 +2,9 @@
 //! one push. The writer is woken only by the first record after a pause and by those that someone waits for;
 //! everything else is found when the window ends.
 
-use std::collections::{HashMap, VecDeque};
+mod keys;
+
+use std::collections::VecDeque;
 use std::mem;
 use std::sync::Arc;
 
@@ -11,6 +13,7 @@ use tokio::sync::{Notify, oneshot};
 use toolway_core::record::{ClosedCall, Commit, OpenedCall};
 use toolway_types::{CallId, PrincipalId, Slug};
 
+use self::keys::UnwrittenKeys;
 use super::soft::{SoftChanges, SourceChange};
 use super::work::Work;
 use crate::options::{Durability, StoreOptions};
@@ -85,8 +88,6 @@ enum Phase {
     Closed,
 }
 
-type KeyOf = (PrincipalId, Arc<str>);
-
 #[derive(Debug)]
 struct State {
     phase: Phase,
@@ -94,8 +95,7 @@ struct State {
     urgent: bool,
     work: VecDeque<Work>,
     soft: SoftChanges,
-    /// The newest unwritten record of each idempotency key, so that a look-up misses none.
-    keyed: HashMap<KeyOf, Record>,
+    keyed: UnwrittenKeys,
     /// Records here and in the writer's hands.
     waiting: usize,
     /// Their weight.
@@ -126,7 +126,7 @@ impl Queue {
                 urgent: false,
                 work: VecDeque::new(),
                 soft: SoftChanges::default(),
-                keyed: HashMap::new(),
+                keyed: UnwrittenKeys::default(),
                 waiting: 0,
                 waiting_bytes: 0,
                 degraded: false,
@@ -157,7 +157,7 @@ impl Queue {
             (None, Commit::Queued)
         };
         if keyed {
-            state.remember_key(&record);
+            state.keyed.remember(&record);
         }
         let wake = state.records.is_empty() || (wait && !state.urgent);
         state.records.push(Entry { record, weight, done });
@@ -205,11 +205,7 @@ impl Queue {
 
     /// The newest unwritten record of a key.
     pub(crate) fn keyed(&self, principal: &PrincipalId, key: &str) -> Option<Record> {
-        let state = self.state.lock();
-        if state.keyed.is_empty() {
-            return None;
-        }
-        state.keyed.get(&(principal.clone(), key.into())).cloned()
+        self.state.lock().keyed.get(principal, key)
     }
 
     /// How many records wait.
@@ -275,10 +271,8 @@ impl Queue {
         state.waiting = state.waiting.saturating_sub(entries.len());
         let bytes: usize = entries.iter().map(|entry| entry.weight).sum();
         state.waiting_bytes = state.waiting_bytes.saturating_sub(bytes);
-        if !state.keyed.is_empty() {
-            for entry in entries {
-                state.forget_key(&entry.record);
-            }
+        for entry in entries {
+            state.keyed.forget(&entry.record);
         }
     }
 
@@ -297,31 +291,6 @@ impl Queue {
 pub(crate) fn spare(mut buffer: Vec<Entry>) -> Vec<Entry> {
     buffer.clear();
     if buffer.capacity() > SPARE { Vec::new() } else { buffer }
-}
-
-impl State {
-    fn remember_key(&mut self, record: &Record) {
-        let opened = record.opened();
-        let Some(key) = &opened.key else { return };
-        let of = (opened.principal.clone(), Arc::clone(&key.key));
-        let older = self.keyed.get(&of).is_none_or(|known| known.opened().started_ms <= opened.started_ms);
-        if older {
-            self.keyed.insert(of, record.clone());
-        }
-    }
-
-    fn forget_key(&mut self, record: &Record) {
-        let opened = record.opened();
-        let Some(key) = &opened.key else { return };
-        let of = (opened.principal.clone(), Arc::clone(&key.key));
-        let same = |known: &Record| {
-            known.id() == opened.id
-                && matches!((known, record), (Record::Opened(_), _) | (Record::Closed(_), Record::Closed(_)))
-        };
-        if self.keyed.get(&of).is_some_and(same) {
-            self.keyed.remove(&of);
-        }
-    }
 }
 
 #[cfg(test)]
