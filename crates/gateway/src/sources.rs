@@ -82,8 +82,8 @@ impl Sources {
         Ok(Arc::new(sources))
     }
 
-    /// Reads the stored sources again, after the database was replaced. Those in use stay as they are and are
-    /// stored again where they are missing.
+    /// Reads the stored sources again, after the database was replaced. Those in use stay, under the name that
+    /// is stored for them, and are stored again where they are missing.
     ///
     /// # Errors
     /// Where the store can't be read or written.
@@ -116,7 +116,9 @@ impl Sources {
             inner.spent.insert(slug);
             return;
         }
-        if inner.by_slug.contains_key(&slug) {
+        if let Some(known) = inner.by_slug.get(&slug) {
+            // What it says of itself it knows best; what the owner calls it is as stored.
+            known.update(|state| state.label = record.label);
             return;
         }
         let known: Vec<ToolName> = record.tools.iter().filter_map(|name| name.parse().ok()).collect();
