@@ -1,0 +1,70 @@
+//! Devices made with the SDK, within the test's own process.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use toolway_device::{Backoff, Device, DeviceBuilder, Running, Status, Tool};
+
+use crate::runs::Runs;
+use crate::within;
+
+/// The argument of all tools here.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+pub struct Number {
+    /// Tells calls apart.
+    pub n: u64,
+}
+
+/// A device that comes back quickly, known by its name.
+#[must_use]
+pub fn builder(url: &str, token: &str, name: &str) -> DeviceBuilder {
+    Device::builder(url)
+        .token(token.to_owned())
+        .device_id(format!("id-of-{name}"))
+        .name(name)
+        .concurrency(1000)
+        .backoff(Backoff { shortest: Duration::from_millis(20), longest: Duration::from_millis(200) })
+}
+
+/// Starts it and waits until the gateway has taken its tools.
+pub async fn start(builder: DeviceBuilder) -> Running {
+    let running = builder.build().unwrap().start();
+    online(&running).await;
+    running
+}
+
+/// Waits until the gateway has taken its tools.
+pub async fn online(running: &Running) {
+    let mut status = running.handle().status();
+    let taken = |status: &Status| match status {
+        Status::Connected(connection) => connection.tools.is_some(),
+        Status::Stopped(why) => panic!("the device stopped: {why:?}"),
+        _ => false,
+    };
+    within("a connected device", status.wait_for(taken)).await.unwrap();
+}
+
+/// A tool that answers at once with its argument.
+#[must_use]
+pub fn echo(runs: &Runs) -> Tool {
+    let runs = runs.clone();
+    Tool::typed("echo", "Gives its number back", move |args: Number, cx| {
+        runs.note(cx.call_id(), args.n);
+        async move { Ok(serde_json::json!({"n": args.n})) }
+    })
+}
+
+/// A tool that never answers.
+#[must_use]
+pub fn hold(runs: &Runs) -> Tool {
+    let runs = runs.clone();
+    Tool::typed("hold", "Never answers", move |args: Number, cx| {
+        runs.note(cx.call_id(), args.n);
+        async move {
+            cx.cancelled().await;
+            Ok(())
+        }
+    })
+    .timeout(Duration::from_secs(600))
+}

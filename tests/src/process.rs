@@ -1,0 +1,255 @@
+//! The real program, each run a process, each gateway or device with a data folder of its own.
+
+use std::ffi::OsStr;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use crate::within;
+
+/// The program: `TOOLWAY_BIN`, else what was built beside this test.
+fn program() -> PathBuf {
+    if let Some(path) = std::env::var_os("TOOLWAY_BIN") {
+        return path.into();
+    }
+    let test = std::env::current_exe().unwrap();
+    let built = test.parent().and_then(Path::parent).unwrap().join("toolway");
+    assert!(built.is_file(), "{} is not there; cargo build --workspace --bins makes it", built.display());
+    built
+}
+
+/// A data folder, and a place beside it.
+#[derive(Debug)]
+pub struct Folder {
+    temp: TempDir,
+}
+
+/// What a run to the end gave.
+#[derive(Debug)]
+pub struct Ended {
+    /// The exit code.
+    pub code: i32,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+}
+
+impl Ended {
+    /// It must have worked.
+    #[track_caller]
+    pub fn done(self) -> Self {
+        assert_eq!(self.code, 0, "{self:#?}");
+        self
+    }
+
+    /// It must have failed with this code, saying this and giving a hint.
+    #[track_caller]
+    pub fn failed(self, code: i32, said: &str) -> Self {
+        assert_eq!(self.code, code, "{self:#?}");
+        assert!(self.stderr.contains(said), "{said:?} is not in {self:#?}");
+        assert!(self.stderr.contains("hint"), "{self:#?}");
+        self
+    }
+
+    /// Standard output as JSON.
+    #[track_caller]
+    #[must_use]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
+    }
+}
+
+impl Folder {
+    /// An empty one.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { temp: tempfile::tempdir().unwrap() }
+    }
+
+    /// The data folder; the program makes it.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        self.temp.path().join("data")
+    }
+
+    /// A place beside the data folder.
+    #[must_use]
+    pub fn beside(&self, name: &str) -> PathBuf {
+        self.temp.path().join(name)
+    }
+
+    /// The owner's token of the gateway that runs here.
+    #[must_use]
+    pub fn owner_token(&self) -> String {
+        std::fs::read_to_string(self.path().join("owner.token")).unwrap().trim().to_owned()
+    }
+
+    /// The program with these arguments, not yet started.
+    pub fn command<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Command {
+        let mut command = Command::new(program());
+        command.arg("--data-dir").arg(self.path()).args(arguments).env_clear();
+        command
+    }
+
+    /// Runs it to its end.
+    pub async fn run<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Ended {
+        let mut command = self.command(arguments);
+        let output = command.stdin(Stdio::null()).kill_on_drop(true).output();
+        let output = within("the end of a command", output).await.unwrap();
+        Ended {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// Runs it with `--json`; gives what it printed. It must have worked.
+    pub async fn json(&self, arguments: &[&str]) -> Value {
+        self.run(["--json"].iter().chain(arguments)).await.done().json()
+    }
+
+    /// Starts something that runs for long, with `--json`.
+    #[must_use]
+    pub fn start(&self, arguments: &[&str]) -> Program {
+        Program::start(self.command(["--json"].iter().chain(arguments)))
+    }
+
+    /// Starts a gateway that only this computer reaches, without this computer's tools, and waits until it
+    /// answers.
+    pub async fn serve(&self, more: &[&str]) -> Gateway {
+        self.serve_on("127.0.0.1:0", &[&["--no-local-device"], more].concat()).await
+    }
+
+    /// Starts a gateway on this address and waits until it answers.
+    pub async fn serve_on(&self, listen: &str, more: &[&str]) -> Gateway {
+        let mut program = self.start(&[&["serve", "--listen", listen], more].concat());
+        let ready = program.event("ready").await;
+        Gateway { program, token: self.owner_token(), ready }
+    }
+}
+
+impl Default for Folder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A gateway that answers.
+#[derive(Debug)]
+pub struct Gateway {
+    /// Its process.
+    pub program: Program,
+    /// The owner's token, as it was when it started.
+    pub token: String,
+    /// What it said when it answered.
+    pub ready: Value,
+}
+
+impl Gateway {
+    /// Its address, as `http://127.0.0.1:1234`.
+    #[must_use]
+    pub fn url(&self) -> String {
+        self.ready["url"].as_str().unwrap().to_owned()
+    }
+
+    /// Where it listens on the loopback interface.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.url().rsplit('/').next().unwrap().parse().unwrap()
+    }
+
+    /// Ends it as a fault would: without a word.
+    pub async fn kill(self) {
+        self.program.kill().await;
+    }
+}
+
+/// A process that prints lines. Killed when it is dropped.
+#[derive(Debug)]
+pub struct Program {
+    child: Child,
+    lines: mpsc::UnboundedReceiver<String>,
+    said: Arc<Mutex<String>>,
+    reading: JoinHandle<()>,
+}
+
+impl Program {
+    /// Starts it.
+    #[must_use]
+    pub fn start(mut command: Command) -> Self {
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+        let mut child = command.spawn().unwrap_or_else(|error| panic!("{error}: {command:?}"));
+        let (sender, lines) = mpsc::unbounded_channel();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap()).lines();
+        tokio::spawn(async move {
+            while let Ok(Some(line)) = stdout.next_line().await {
+                if sender.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        let said = Arc::new(Mutex::new(String::new()));
+        let mut stderr = BufReader::new(child.stderr.take().unwrap()).lines();
+        let into = Arc::clone(&said);
+        let reading = tokio::spawn(async move {
+            while let Ok(Some(line)) = stderr.next_line().await {
+                into.lock().extend([line.as_str(), "\n"]);
+            }
+        });
+        Self { child, lines, said, reading }
+    }
+
+    /// The next line on standard output; nothing where it has ended.
+    pub async fn line(&mut self) -> Option<String> {
+        within("a line on standard output", self.lines.recv()).await
+    }
+
+    /// Waits for an event of this name on standard output.
+    pub async fn event(&mut self, name: &str) -> Value {
+        while let Some(line) = self.line().await {
+            let event: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("not JSON: {line}"));
+            if event["event"] == name {
+                return event;
+            }
+        }
+        panic!("it ended without the event {name}: {}", self.said.lock());
+    }
+
+    /// Asks it to stop; gives its exit code and what it said on standard error.
+    #[cfg(unix)]
+    pub async fn stop(self) -> (i32, String) {
+        use rustix::process::{Pid, Signal, kill_process};
+        let pid = i32::try_from(self.child.id().expect("a running process")).unwrap();
+        kill_process(Pid::from_raw(pid).unwrap(), Signal::TERM).unwrap();
+        self.end().await
+    }
+
+    /// Waits for its end; gives its exit code and what it said on standard error.
+    pub async fn end(mut self) -> (i32, String) {
+        let status = within("the end of a process", self.child.wait()).await.unwrap();
+        within("the end of standard error", &mut self.reading).await.unwrap();
+        let said = std::mem::take(&mut *self.said.lock());
+        (status.code().unwrap_or(-1), said)
+    }
+
+    /// `kill -9`, and waits until the system has done it.
+    pub async fn kill(mut self) {
+        within("the end of a killed process", self.child.kill()).await.unwrap();
+    }
+
+    /// Its process id.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.child.id().expect("a running process")
+    }
+}

@@ -1,0 +1,144 @@
+//! `kill -9` of a device in the middle of calls: each of them ends once, as `device_disconnected`, and none runs
+//! again.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests fail by panicking")]
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::process::Command;
+use tokio::time::Instant;
+use toolway_tests::caller::Caller;
+use toolway_tests::process::{Folder, Gateway, Program};
+use toolway_tests::rest;
+
+/// Calls in flight.
+const CALLS: u64 = 20;
+
+struct Bench {
+    _folder: Folder,
+    gateway: Gateway,
+    caller: Caller,
+    runs: PathBuf,
+    mode: &'static str,
+}
+
+impl Bench {
+    async fn new(mode: &'static str, grace_s: &str) -> Self {
+        let folder = Folder::new();
+        let gateway = folder.serve(&["--set", &format!("timeouts.resume_grace_s={grace_s}")]).await;
+        let caller = Caller::connect(gateway.address(), &gateway.token).await;
+        let runs = folder.beside("runs");
+        Self { _folder: folder, gateway, caller, runs, mode }
+    }
+
+    async fn device(&self) -> Program {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_killable-device"));
+        command.args([&self.gateway.url(), &self.gateway.token]).arg(&self.runs).arg(self.mode);
+        let mut device = Program::start(command);
+        device.event("ready").await;
+        device
+    }
+
+    /// Calls that all run on the device.
+    async fn in_flight(&self, device: &mut Program) -> Vec<String> {
+        let mut calls = Vec::new();
+        for n in 0..CALLS {
+            calls.push(self.caller.start("box__hold", json!({"n": n})).await);
+        }
+        for _ in 0..CALLS {
+            device.event("run").await;
+        }
+        assert_eq!(self.caller.answered(), 0);
+        calls
+    }
+
+    async fn all_ended(&self, calls: &[String]) {
+        for id in calls {
+            let answer = self.caller.answer(id).await.unwrap();
+            let found = [&answer["status"], &answer["error_type"], &answer["code"], &answer["dispatched"]];
+            let expected =
+                [json!("error"), json!("execution_error"), json!("device_disconnected"), json!(true)];
+            assert_eq!(found, expected.each_ref(), "{answer}");
+        }
+    }
+
+    /// The device that came back gets what is new, and nothing again.
+    async fn nothing_runs_again(&self, device: &mut Program) {
+        let echo = self.caller.call("box__echo", json!({"n": CALLS})).await;
+        assert_eq!(echo["status"], "success", "{echo}");
+        assert_eq!(
+            device.event("run").await["n"],
+            CALLS,
+            "requests come in the order in which they are sent"
+        );
+        let written = std::fs::read_to_string(&self.runs).unwrap();
+        let mut ran: Vec<u64> =
+            written.lines().map(|line| line.rsplit(' ').next().unwrap().parse().unwrap()).collect();
+        ran.sort_unstable();
+        assert_eq!(ran, (0..=CALLS).collect::<Vec<_>>(), "{written}");
+        let answers = self.caller.answers();
+        assert!(answers.values().all(|answers| answers.len() == 1), "{answers:?}");
+
+        let record = rest::all_calls(self.gateway.address(), &self.gateway.token).await;
+        assert_eq!(record.len(), written.lines().count());
+        for line in written.lines() {
+            let (id, n) = line.split_once(' ').unwrap();
+            let call = &record[id];
+            let code = if n == CALLS.to_string() { Value::Null } else { json!("device_disconnected") };
+            assert_eq!((&call["code"], &call["attempts"]), (&code, &json!(1)), "{call}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_of_a_first_version_device_end_at_once() {
+    // A time that nobody here would live to see.
+    let bench = Bench::new("v1", "3000").await;
+    let mut device = bench.device().await;
+    let calls = bench.in_flight(&mut device).await;
+    device.kill().await;
+    bench.all_ended(&calls).await;
+    let gone = bench.caller.call("box__echo", json!({"n": 0})).await;
+    assert_eq!((&gone["code"], &gone["dispatched"]), (&json!("tool_not_available"), &json!(false)), "{gone}");
+
+    let mut device = bench.device().await;
+    let echo = bench.caller.call("box__echo", json!({"n": CALLS})).await;
+    assert_eq!(echo["result"], "{\"n\":20}", "text stays text: {echo}");
+    assert_eq!(device.event("run").await["n"], CALLS);
+    assert_eq!(std::fs::read_to_string(&bench.runs).unwrap().lines().count(), 21);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_of_a_resuming_device_end_after_the_grace() {
+    let bench = Bench::new("resume", "1").await;
+    let mut device = bench.device().await;
+    let calls = bench.in_flight(&mut device).await;
+    let killed = Instant::now();
+    device.kill().await;
+    bench.all_ended(&calls).await;
+    let waited = killed.elapsed();
+    assert!(waited >= Duration::from_secs(1), "they had a second to be resumed: {waited:?}");
+    bench.nothing_runs_again(&mut bench.device().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_of_a_resuming_device_end_when_it_is_started_again() {
+    let bench = Bench::new("resume", "3000").await;
+    let mut device = bench.device().await;
+    let calls = bench.in_flight(&mut device).await;
+    device.kill().await;
+    // For all that the gateway knows, it may come back and go on.
+    let devices = toolway_tests::until("the gateway has noticed", async || {
+        let devices = rest::get(bench.gateway.address(), &bench.gateway.token, "/api/devices").await;
+        (devices["devices"][0]["status"] != "online").then_some(devices)
+    })
+    .await;
+    assert_eq!(devices["devices"][0]["status"], "reconnecting", "{devices}");
+    assert_eq!(bench.caller.answered(), 0);
+
+    let mut device = bench.device().await;
+    bench.all_ended(&calls).await;
+    bench.nothing_runs_again(&mut device).await;
+}
