@@ -1,0 +1,112 @@
+//! One who is slow, or does not read, delays nobody else.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests fail by panicking")]
+
+use serde_json::json;
+use toolway_device::{Running, Tool};
+use toolway_tests::caller::Caller;
+use toolway_tests::device::{self, Number};
+use toolway_tests::process::{Folder, Gateway};
+use toolway_tests::runs::Runs;
+use toolway_tests::socket;
+
+struct Bench {
+    _folder: Folder,
+    gateway: Gateway,
+    _good: Running,
+    caller: Caller,
+}
+
+impl Bench {
+    async fn new(flags: &[&str]) -> Self {
+        let folder = Folder::new();
+        let gateway = folder.serve(flags).await;
+        let builder = device::builder(&gateway.url(), &gateway.token, "good");
+        let good = device::start(builder.tool(device::echo(&Runs::default()))).await;
+        let caller = Caller::connect(gateway.address(), &gateway.token).await;
+        Self { _folder: folder, gateway, _good: good, caller }
+    }
+
+    /// Calls to the good device come and go.
+    async fn nobody_is_delayed(&self, caller: &Caller) {
+        for n in 0..50 {
+            let echo = caller.call("good__echo", json!({"n": n})).await;
+            assert_eq!(echo["result"], json!({"n": n}), "{echo}");
+        }
+    }
+
+    async fn second_caller(&self) -> Caller {
+        Caller::connect(self.gateway.address(), &self.gateway.token).await
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_device_that_never_answers() {
+    let bench = Bench::new(&[]).await;
+    let held = Runs::default();
+    let builder = device::builder(&bench.gateway.url(), &bench.gateway.token, "slow");
+    let _slow = device::start(builder.tool(device::hold(&held))).await;
+    for n in 0..256 {
+        bench.caller.start("slow__hold", json!({"n": n})).await;
+    }
+    held.reach(256).await;
+    // Also on the connection that waits for all of those.
+    bench.nobody_is_delayed(&bench.caller).await;
+    bench.nobody_is_delayed(&bench.second_caller().await).await;
+    let one_more = bench.caller.call("slow__hold", json!({"n": 256})).await;
+    assert_eq!(one_more["code"], "overloaded", "{one_more}");
+    assert_eq!(bench.caller.answered(), 51, "none of the slow ones has ended meanwhile");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_device_that_stops_reading() {
+    let bench = Bench::new(&["--set", "timeouts.write_s=6"]).await;
+    let (address, token) = (bench.gateway.address(), &bench.gateway.token);
+    let mut deaf = socket::open_narrow(address, "/ws/device?name=deaf", token, None).await;
+    let tools = json!([{"name": "swallow", "description": "Takes much"}]);
+    socket::say(&mut deaf, &json!({"type": "register_tools", "tools": tools})).await;
+    assert_eq!(socket::hear(&mut deaf).await.unwrap()["registered"], 1);
+    // More than the system holds for one connection.
+    let much = "x".repeat(64 << 10);
+    let mut calls = Vec::new();
+    for _ in 0..100 {
+        calls.push(bench.caller.start("deaf__swallow", json!({"text": much})).await);
+    }
+    bench.nobody_is_delayed(&bench.caller).await;
+    bench.nobody_is_delayed(&bench.second_caller().await).await;
+    assert_eq!(bench.caller.answered(), 50, "all of it went on beside what waits");
+    // It is given up, and each of its calls ends.
+    for id in &calls {
+        let answer = bench.caller.answer(id).await.unwrap();
+        assert_eq!(answer["code"], "device_disconnected", "{answer}");
+    }
+    assert_eq!(bench.caller.answered(), 50 + calls.len());
+    drop(deaf);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_caller_that_stops_reading() {
+    let bench = Bench::new(&["--set", "timeouts.write_s=6"]).await;
+    let (address, token) = (bench.gateway.address(), &bench.gateway.token);
+    let runs = Runs::default();
+    let noted = runs.clone();
+    let much = Tool::typed("much", "Gives a lot", move |args: Number, cx| {
+        noted.note(cx.call_id(), args.n);
+        async move { Ok("x".repeat(64 << 10)) }
+    });
+    let builder = device::builder(&bench.gateway.url(), token, "rich");
+    let _rich = device::start(builder.tools([much, device::echo(&Runs::default())])).await;
+    let mut deaf = socket::open_narrow(address, "/ws/chat", token, Some("toolway.v2")).await;
+    for n in 0..100 {
+        let call = json!({"type": "call_tool", "id": n.to_string(), "name": "rich__much", "args": {"n": n}});
+        socket::say(&mut deaf, &call).await;
+    }
+    runs.reach(100).await;
+    bench.nobody_is_delayed(&bench.caller).await;
+    // Nor is the device that had so much to say to it.
+    for n in 0..10 {
+        let echo = bench.caller.call("rich__echo", json!({"n": n})).await;
+        assert_eq!(echo["result"], json!({"n": n}), "{echo}");
+    }
+    drop(deaf);
+}
