@@ -11,7 +11,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
 use crate::within;
@@ -180,6 +180,7 @@ pub struct Program {
     child: Child,
     lines: mpsc::UnboundedReceiver<String>,
     said: Arc<Mutex<String>>,
+    told: watch::Receiver<usize>,
     reading: JoinHandle<()>,
 }
 
@@ -201,12 +202,14 @@ impl Program {
         let said = Arc::new(Mutex::new(String::new()));
         let mut stderr = BufReader::new(child.stderr.take().unwrap()).lines();
         let into = Arc::clone(&said);
+        let (count, told) = watch::channel(0);
         let reading = tokio::spawn(async move {
             while let Ok(Some(line)) = stderr.next_line().await {
                 into.lock().extend([line.as_str(), "\n"]);
+                count.send_modify(|count| *count += 1);
             }
         });
-        Self { child, lines, said, reading }
+        Self { child, lines, said, told, reading }
     }
 
     /// The next line on standard output; nothing where it has ended.
@@ -228,10 +231,24 @@ impl Program {
     /// Asks it to stop; gives its exit code and what it said on standard error.
     #[cfg(unix)]
     pub async fn stop(self) -> (i32, String) {
-        use rustix::process::{Pid, Signal, kill_process};
-        let pid = i32::try_from(self.child.id().expect("a running process")).unwrap();
-        kill_process(Pid::from_raw(pid).unwrap(), Signal::TERM).unwrap();
+        self.signal(rustix::process::Signal::TERM);
         self.end().await
+    }
+
+    /// Sends it a signal.
+    #[cfg(unix)]
+    pub fn signal(&self, signal: rustix::process::Signal) {
+        use rustix::process::{Pid, kill_process};
+        let pid = i32::try_from(self.child.id().expect("a running process")).unwrap();
+        kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
+    }
+
+    /// Waits until standard error says this.
+    pub async fn said(&mut self, text: &str) {
+        let mut lines = self.told.clone();
+        let said =
+            within("a line on standard error", lines.wait_for(|_| self.said.lock().contains(text))).await;
+        assert!(said.is_ok(), "it ended without saying {text:?}: {}", self.said.lock());
     }
 
     /// Waits for its end; gives its exit code and what it said on standard error.

@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests fail by panicking")]
 
 use serde_json::json;
-use toolway_device::{Running, Tool};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpSocket;
+use toolway_device::{Progress, Running, Tool};
 use toolway_tests::caller::Caller;
 use toolway_tests::device::{self, Number};
 use toolway_tests::process::{Folder, Gateway};
@@ -86,13 +88,19 @@ async fn a_device_that_stops_reading() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_caller_that_stops_reading() {
-    let bench = Bench::new(&["--set", "timeouts.write_s=6"]).await;
+    // It is not given up before this test is over.
+    let bench = Bench::new(&["--set", "timeouts.write_s=600"]).await;
     let (address, token) = (bench.gateway.address(), &bench.gateway.token);
     let runs = Runs::default();
     let noted = runs.clone();
     let much = Tool::typed("much", "Gives a lot", move |args: Number, cx| {
         noted.note(cx.call_id(), args.n);
-        async move { Ok("x".repeat(64 << 10)) }
+        async move {
+            for step in 0..10 {
+                cx.progress(Progress::at(f64::from(step)).saying("x".repeat(8 << 10))).await;
+            }
+            Ok("x".repeat(64 << 10))
+        }
     });
     let builder = device::builder(&bench.gateway.url(), token, "rich");
     let _rich = device::start(builder.tools([much, device::echo(&Runs::default())])).await;
@@ -108,5 +116,27 @@ async fn a_caller_that_stops_reading() {
         let echo = bench.caller.call("rich__echo", json!({"n": n})).await;
         assert_eq!(echo["result"], json!({"n": n}), "{echo}");
     }
+    drop(deaf);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_follower_of_the_record_that_stops_reading() {
+    let bench = Bench::new(&["--set", "timeouts.write_s=600"]).await;
+    let address = bench.gateway.address();
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4096).unwrap();
+    let mut deaf = socket.connect(address).await.unwrap();
+    let request = format!(
+        "GET /api/calls/tail HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {}\r\n\r\n",
+        bench.gateway.token
+    );
+    deaf.write_all(request.as_bytes()).await.unwrap();
+    // Each call's name is told to it, found or not.
+    let long = "x".repeat(60 << 10);
+    for _ in 0..100 {
+        let missing = bench.caller.call(&long, json!({})).await;
+        assert_eq!(missing["code"], "tool_not_available");
+    }
+    bench.nobody_is_delayed(&bench.caller).await;
     drop(deaf);
 }

@@ -1,11 +1,13 @@
 //! `kill -9` of a device in the middle of calls: each of them ends once, as `device_disconnected`, and none runs
-//! again.
+//! again. And what a device does that is only asleep for a while.
 
+#![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests fail by panicking")]
 
 use std::path::PathBuf;
 use std::time::Duration;
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use tokio::process::Command;
 use tokio::time::Instant;
@@ -26,8 +28,13 @@ struct Bench {
 
 impl Bench {
     async fn new(mode: &'static str, grace_s: &str) -> Self {
+        Self::with(mode, &[&format!("timeouts.resume_grace_s={grace_s}")]).await
+    }
+
+    async fn with(mode: &'static str, settings: &[&str]) -> Self {
         let folder = Folder::new();
-        let gateway = folder.serve(&["--set", &format!("timeouts.resume_grace_s={grace_s}")]).await;
+        let flags: Vec<&str> = settings.iter().flat_map(|setting| ["--set", *setting]).collect();
+        let gateway = folder.serve(&flags).await;
         let caller = Caller::connect(gateway.address(), &gateway.token).await;
         let runs = folder.beside("runs");
         Self { _folder: folder, gateway, caller, runs, mode }
@@ -52,6 +59,18 @@ impl Bench {
         }
         assert_eq!(self.caller.answered(), 0);
         calls
+    }
+
+    /// Waits until the gateway has noticed that the device is not there.
+    async fn noticed(&self) {
+        let status = toolway_tests::until("the gateway has noticed", async || {
+            let devices = rest::get(self.gateway.address(), &self.gateway.token, "/api/devices").await;
+            let status = devices["devices"][0]["status"].clone();
+            (status != "online").then_some(status)
+        })
+        .await;
+        assert_eq!(status, "reconnecting", "for all that it knows, the device may go on");
+        assert_eq!(self.caller.answered(), 0);
     }
 
     async fn all_ended(&self, calls: &[String]) {
@@ -129,16 +148,25 @@ async fn calls_of_a_resuming_device_end_when_it_is_started_again() {
     let mut device = bench.device().await;
     let calls = bench.in_flight(&mut device).await;
     device.kill().await;
-    // For all that the gateway knows, it may come back and go on.
-    let devices = toolway_tests::until("the gateway has noticed", async || {
-        let devices = rest::get(bench.gateway.address(), &bench.gateway.token, "/api/devices").await;
-        (devices["devices"][0]["status"] != "online").then_some(devices)
-    })
-    .await;
-    assert_eq!(devices["devices"][0]["status"], "reconnecting", "{devices}");
-    assert_eq!(bench.caller.answered(), 0);
-
+    bench.noticed().await;
     let mut device = bench.device().await;
     bench.all_ended(&calls).await;
     bench.nothing_runs_again(&mut device).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_device_that_falls_asleep_goes_on_where_it_was() {
+    let bench = Bench::with("resume", &["timeouts.resume_grace_s=3000", "timeouts.heartbeat_s=0.3"]).await;
+    let mut device = bench.device().await;
+    bench.in_flight(&mut device).await;
+    // Its connection stays open; it just does not answer any more.
+    device.signal(Signal::STOP);
+    bench.noticed().await;
+    let echo = bench.caller.start("box__echo", json!({"n": CALLS})).await;
+    device.signal(Signal::CONT);
+    let echo = bench.caller.answer(&echo).await.unwrap();
+    assert_eq!(echo["result"], json!({"n": CALLS}), "{echo}");
+    assert_eq!(bench.caller.answered(), 1, "the others still run");
+    let written = std::fs::read_to_string(&bench.runs).unwrap();
+    assert_eq!(written.lines().count(), 21, "and none runs twice: {written}");
 }

@@ -312,3 +312,16 @@ async fn programs_can_tell_how_a_command_went() {
     let (code, said) = gateway.program.stop().await;
     assert_eq!(code, 0, "{said}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn r17_another_gateway_does_not_know_the_token() {
+    let (folder, another) = (Folder::new(), Folder::new());
+    let (_gateway, stranger) = tokio::join!(folder.serve(&[]), another.serve(&[]));
+    let token = folder.beside("token");
+    let made = folder.run(["tokens", "create", "--role", "device"]).await.done();
+    std::fs::write(&token, made.stdout).unwrap();
+    let arguments =
+        ["--json", "device", "--gateway", &stranger.url(), "--token-file", token.to_str().unwrap()];
+    let device = Folder::new().run(arguments).await.failed(1, "does not know this device's token");
+    assert_eq!(error(&device.stderr)["code"], "token_unknown", "{device:#?}");
+}
