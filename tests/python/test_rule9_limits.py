@@ -302,6 +302,27 @@ async def test_rule9_calls_in_flight_on_the_gateway(small):
         check_success(await caller.answer(call))
 
 
+async def test_rule9_calls_in_flight_of_a_connection(net, gateway_factory):
+    other = net.on(gateway_factory({"limits": {"calls_in_flight_per_connection": 3}}))
+    device = await other.v2([tool("work")])
+    name, token = f"{device.source}__work", await other.client()
+    caller, neighbour = await other.caller(token), await other.caller(token)
+    calls = [await caller.start(name) for _ in range(3)]
+    requests = [await device.request() for _ in calls]
+    check_error(await caller.call(name), "overloaded", dispatched=False, retryable=True)
+    # It is the connection's limit, not the token's.
+    elsewhere = await neighbour.start(name)
+    await device.result((await device.request())["id"], "elsewhere")
+    check_success(await neighbour.answer(elsewhere), "elsewhere")
+    for request in requests:
+        await device.result(request["id"], "done")
+    for call in calls:
+        check_success(await caller.answer(call), "done")
+    again = await caller.start(name)
+    await device.result((await device.request())["id"], "room again")
+    check_success(await caller.answer(again), "room again")
+
+
 async def test_r19_rule9_an_output_too_large(small):
     device = await small.v2([tool("work")], handler=lambda r: "x" * r["args"]["n"])
     caller = await small.caller()

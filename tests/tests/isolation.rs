@@ -3,14 +3,14 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests fail by panicking")]
 
 use serde_json::json;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpSocket;
 use toolway_device::{Progress, Running, Tool};
 use toolway_tests::caller::Caller;
 use toolway_tests::device::{self, Number};
 use toolway_tests::process::{Folder, Gateway};
 use toolway_tests::runs::Runs;
-use toolway_tests::socket;
+use toolway_tests::{socket, within};
 
 struct Bench {
     _folder: Folder,
@@ -138,5 +138,12 @@ async fn a_follower_of_the_record_that_stops_reading() {
         assert_eq!(missing["code"], "tool_not_available");
     }
     bench.nobody_is_delayed(&bench.caller).await;
-    drop(deaf);
+    // It was told more than lies in any socket: the gateway did wait for it, alone.
+    let mut told = Vec::new();
+    within("what it was told", async {
+        while told.len() < 8 << 20 {
+            assert_ne!(deaf.read_buf(&mut told).await.unwrap(), 0, "it was not sent away: {}", told.len());
+        }
+    })
+    .await;
 }

@@ -28,7 +28,7 @@ const HELD: u64 = 250;
 /// How long other calls come and go meanwhile.
 const CHURN: Duration = Duration::from_millis(500);
 /// Records are written within 10 ms; a busy machine may stop for longer before it lets the gateway write.
-const MARGIN: Duration = Duration::from_millis(200);
+const MARGIN: Duration = Duration::from_millis(50);
 
 /// What must stand in the record, at least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
