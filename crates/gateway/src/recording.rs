@@ -5,12 +5,14 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tokio::sync::broadcast;
 use toolway_core::{ClosedCall, Commit, EarlierCall, OpenedCall, Recorder};
-use toolway_types::PrincipalId;
+use toolway_types::{Outcome, PrincipalId, ToolError, ToolOutput};
 
 use crate::metrics::Metrics;
 
 /// Ended calls that a slow follower may be behind; it misses those before.
 const BEHIND: usize = 1024;
+/// Bytes of an error's message that followers are told.
+const MESSAGE: usize = 4096;
 
 /// Hands records to the store, counts them and shows them to followers.
 pub(crate) struct Recording {
@@ -52,7 +54,7 @@ impl Recorder for Recording {
         self.metrics.call_ended(&call);
         if self.tail.0.receiver_count() > 0 {
             // The last follower may have just gone.
-            let _ = self.tail.0.send(call.clone());
+            let _ = self.tail.0.send(in_short(&call));
         }
         self.store.close(call)
     }
@@ -60,4 +62,18 @@ impl Recorder for Recording {
     async fn find_keyed(&self, principal: &PrincipalId, key: &str, since_ms: i64) -> Option<EarlierCall> {
         self.store.find_keyed(principal, key, since_ms).await
     }
+}
+
+/// What followers are told of a call. What may be large is left out: it would wait in memory for the slowest of
+/// them.
+fn in_short(call: &ClosedCall) -> ClosedCall {
+    let opened = OpenedCall { arguments: None, ..OpenedCall::clone(&call.opened) };
+    let outcome = match &*call.outcome {
+        Outcome::Success(_) => Outcome::Success(ToolOutput::default()),
+        Outcome::Error(error) => {
+            let message = error.message.get(..error.message.floor_char_boundary(MESSAGE));
+            Outcome::Error(ToolError::new(error.code, message.unwrap_or_default()))
+        }
+    };
+    ClosedCall { opened: Arc::new(opened), outcome: Arc::new(outcome), ..call.clone() }
 }

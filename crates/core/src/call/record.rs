@@ -14,6 +14,9 @@ use crate::context::CallContext;
 use crate::engine::{Call, Engine, EngineSettings, Finished};
 use crate::record::{ClosedCall, Commit, Durations, OpenedCall};
 
+/// Bytes of a name that are recorded: no tool's name has more.
+const NAME: usize = 1024;
+
 /// An open record. Dropped without being closed, it closes as cancelled: its caller went away.
 pub(super) struct OpenRecord<'a> {
     engine: &'a Engine,
@@ -40,7 +43,7 @@ impl<'a> OpenRecord<'a> {
         let marked = target.and_then(|target| target.tool.spec().parameters().secrets());
         let opened = Arc::new(OpenedCall {
             id: call.id,
-            name: call.name.clone(),
+            name: in_part(&call.name),
             tool: target.map(|target| target.id.clone()),
             principal: call.caller.principal.id.clone(),
             role: call.caller.principal.role,
@@ -111,5 +114,13 @@ impl Drop for OpenRecord<'_> {
         if let (Some(turn), Some(finished)) = (self.turn.take(), &self.finished) {
             turn.end(finished);
         }
+    }
+}
+
+/// A name as far as it is recorded. Callers may send names as long as frames are.
+fn in_part(name: &Arc<str>) -> Arc<str> {
+    match name.get(..name.floor_char_boundary(NAME)) {
+        Some(start) if start.len() < name.len() => format!("{start}…").into(),
+        _ => name.clone(),
     }
 }

@@ -227,3 +227,12 @@ async fn a_caller_that_goes_is_recorded_once_wherever_the_call_is() {
 
     assert_eq!(world.engine.in_flight(), 0);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_name_longer_than_any_tools_is_recorded_in_part() {
+    let world = World::new(Vec::new());
+    let name = format!("x{}", "é".repeat(5000));
+    let finished = world.run(&name, "{}").await;
+    assert_eq!(error(&finished).message, format!("Tool {name} is not available"));
+    assert_eq!(*world.recorder.only().opened.name, format!("x{}…", "é".repeat(511)));
+}
