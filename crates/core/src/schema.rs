@@ -3,6 +3,7 @@
 mod secrets;
 
 use std::fmt;
+use std::sync::{LazyLock, OnceLock};
 
 use jsonschema::{ValidationError, Validator};
 use serde_json::Value;
@@ -18,6 +19,9 @@ const MAX_VIOLATION_TEXT: usize = 300;
 /// the validator keeps them all before it gives the first.
 const MAX_PARTS: usize = 10_000;
 
+/// What stands for no schema: arguments are an object, whatever is in it.
+static ANY_OBJECT: LazyLock<Value> = LazyLock::new(|| serde_json::json!({ "type": "object" }));
+
 /// Why a schema was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SchemaError {
@@ -32,28 +36,28 @@ pub enum SchemaError {
     DoesNotCompile(String),
 }
 
-/// A compiled JSON Schema (draft 2020-12, or the draft that its `$schema` names). Nothing is ever fetched.
+/// A JSON Schema that compiles (draft 2020-12, or the draft that its `$schema` names). Nothing is ever fetched.
+///
+/// It is compiled when it is made, to know that it can be, and again when it is first used: a compiled schema
+/// takes ten times the memory of its text, and most tools that are offered are never called.
 pub struct Schema {
     raw: Option<RawJson>,
-    validator: Validator,
+    validator: OnceLock<Option<Validator>>,
     /// Which values do not belong into records; none where nothing is marked.
     secrets: Option<Box<Secrets>>,
 }
 
 impl Schema {
-    /// Compiles a tool's parameters. Null, absent, `{}` and `[]` mean that there are none; then any object
-    /// is accepted.
+    /// Takes a tool's parameters. Null, absent, `{}` and `[]` mean that there are none; then any object is
+    /// accepted.
     ///
     /// # Errors
     /// [`SchemaError`] says what is wrong with it.
     pub fn of_parameters(raw: Option<&RawJson>) -> Result<Self, SchemaError> {
         let value = raw.map_or(Ok(Value::Null), parsed)?;
         match &value {
-            Value::Null => return Self::compile(None, &object_schema()),
-            Value::Array(items) if items.is_empty() => return Self::compile(None, &object_schema()),
-            Value::Object(fields) if fields.is_empty() => {
-                return Self::compile(raw.cloned(), &object_schema());
-            }
+            Value::Null => return Self::compile(None, &ANY_OBJECT),
+            Value::Array(items) if items.is_empty() => return Self::compile(None, &ANY_OBJECT),
             Value::Object(fields) => match fields.get("type") {
                 None => {}
                 Some(Value::String(kind)) if kind == "object" => {}
@@ -64,7 +68,7 @@ impl Schema {
         Self::compile(raw.cloned(), &value)
     }
 
-    /// Compiles the schema of a structured result.
+    /// Takes the schema of a structured result.
     ///
     /// # Errors
     /// [`SchemaError`] says what is wrong with it.
@@ -77,11 +81,17 @@ impl Schema {
     }
 
     fn compile(raw: Option<RawJson>, value: &Value) -> Result<Self, SchemaError> {
-        let validator = jsonschema::options()
-            .offline()
-            .build(value)
-            .map_err(|error| SchemaError::DoesNotCompile(cut(&error.to_string())))?;
-        Ok(Self { raw, validator, secrets: Secrets::of(value).map(Box::new) })
+        build(value).map_err(|error| SchemaError::DoesNotCompile(cut(&error.to_string())))?;
+        Ok(Self { raw, validator: OnceLock::new(), secrets: Secrets::of(value).map(Box::new) })
+    }
+
+    /// None only where what compiled once does not any more.
+    fn validator(&self) -> Option<&Validator> {
+        let compile = || match &self.raw {
+            None => build(&ANY_OBJECT).ok(),
+            Some(raw) => build(&raw.to_value()).ok(),
+        };
+        self.validator.get_or_init(compile).as_ref()
     }
 
     /// The source's own bytes; none where it gave no schema.
@@ -101,7 +111,7 @@ impl Schema {
     }
 
     pub(crate) fn accepts(&self, value: &Value) -> bool {
-        self.validator.is_valid(value)
+        self.validator().is_some_and(|validator| validator.is_valid(value))
     }
 
     /// Every violation, each with the JSON pointer of the offending value; empty where the value fits. The
@@ -122,12 +132,13 @@ impl Schema {
             let text = if masked { error.masked().to_string() } else { error.to_string() };
             format!("{place}: {}", cut(&text))
         };
+        let Some(validator) = self.validator() else { return vec!["the schema does not compile".to_owned()] };
         if parts(value, MAX_PARTS) > MAX_PARTS {
-            let mut found: Vec<_> = self.validator.validate(value).err().iter().map(say).collect();
+            let mut found: Vec<_> = validator.validate(value).err().iter().map(say).collect();
             found.push("the arguments are too large to list what else is wrong with them".to_owned());
             return found;
         }
-        let mut errors = self.validator.iter_errors(value);
+        let mut errors = validator.iter_errors(value);
         let mut found: Vec<_> = errors.by_ref().take(MAX_VIOLATIONS).map(|error| say(&error)).collect();
         let more = errors.count();
         if more > 0 {
@@ -149,8 +160,8 @@ fn parsed(raw: &RawJson) -> Result<Value, SchemaError> {
     raw.to().map_err(|error| SchemaError::DoesNotCompile(cut(&error.to_string())))
 }
 
-fn object_schema() -> Value {
-    serde_json::json!({ "type": "object" })
+fn build(schema: &Value) -> Result<Validator, ValidationError<'static>> {
+    jsonschema::options().offline().build(schema)
 }
 
 fn kind(value: &Value) -> &'static str {

@@ -117,6 +117,9 @@ fn within_size(output: ToolOutput, limit: usize, context: &CallContext) -> RunRe
         .dispatched(context.is_dispatched()))
 }
 
+/// How long a tool may take to hand over an answer that it has said is here.
+const HANDING_OVER: Duration = Duration::from_secs(1);
+
 /// The task that the tool runs in. Dropped before its end, it is told why and aborted.
 struct RunningTask<'a> {
     handle: Option<JoinHandle<RunResult>>,
@@ -189,7 +192,10 @@ impl<'a> RunningTask<'a> {
             }
         }
         if !self.context.cancel(reason) {
-            return self.result().await;
+            // It has only to be handed over. A tool that says so and then goes on is ended all the same.
+            if let Ok(result) = tokio::time::timeout(HANDING_OVER, self.result()).await {
+                return result;
+            }
         }
         Err(self.limits.error(reason).dispatched(self.context.is_dispatched()))
     }

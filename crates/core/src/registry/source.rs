@@ -85,9 +85,11 @@ impl SourceView {
     /// The name of a tool that it had when it was last here, by its exposed name.
     pub(super) fn known_as(&self, slug: &Slug, exposed: &str, bare: &str) -> Option<&ToolName> {
         let named = |name: &&ToolName| ExposedName::of(slug, name.as_str()).as_str() == exposed;
-        let plain = self.known.binary_search_by(|name| name.as_str().cmp(bare)).ok();
-        let plain = plain.and_then(|at| self.known.get(at)).filter(named);
-        plain.or_else(|| self.known.iter().filter(|_| may_be_changed(exposed)).find(named))
+        if may_be_changed(exposed) {
+            return self.known.iter().find(named);
+        }
+        let at = self.known.binary_search_by(|name| name.as_str().cmp(bare)).ok()?;
+        self.known.get(at).filter(named)
     }
 
     /// While it is away, says which tools it had.

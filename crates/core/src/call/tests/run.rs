@@ -314,6 +314,45 @@ async fn the_tool_learns_why_it_is_ended() {
     assert_eq!(*reasons.lock(), expected.map(Some));
 }
 
+/// A tool to which an answer comes after four seconds, and which hands it over `handing` milliseconds later.
+fn answered_at_four(handing: u64) -> Arc<dyn Tool> {
+    tool(document("scan"), move |_, cx| async move {
+        sleep(secs(4)).await;
+        assert!(cx.answered());
+        sleep(millis(handing)).await;
+        Ok(ToolOutput::text("answer"))
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_is_here_is_the_outcome_whatever_comes_then() {
+    let world = World::new(vec![answered_at_four(500)]);
+    let in_time = |timeout| Call { timeout: Some(timeout), ..call("scan", "{}") };
+    let finished = world.engine.call(in_time(secs(4) + millis(100))).await;
+    assert_eq!((text(&finished).as_str(), finished.durations.total), ("answer", millis(4500)));
+
+    let cancel = CancellationToken::new();
+    let running = world.start(Call { cancel: Some(cancel.clone()), ..call("scan", "{}") });
+    sleep(secs(4) + millis(100)).await;
+    cancel.cancel();
+    assert_eq!(text(&running.await.unwrap()), "answer");
+
+    let running = world.start(call("scan", "{}"));
+    sleep(secs(4) + millis(100)).await;
+    world.engine.shut_down(secs(0)).await;
+    assert_eq!(text(&running.await.unwrap()), "answer");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_only_says_that_its_answer_is_here_is_ended() {
+    let world = World::new(vec![answered_at_four(60_000)]);
+    let finished = world.engine.call(Call { timeout: Some(secs(5)), ..call("scan", "{}") }).await;
+    assert_code(&finished, Code::Timeout);
+    assert_eq!(finished.durations.total, secs(6));
+    settle().await;
+    assert_eq!(world.engine.abandoned(), 0);
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_was_cancelled_before_does_not_run() {
     let (noting, reasons) = noting(document("scan"));

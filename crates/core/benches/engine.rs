@@ -1,0 +1,312 @@
+//! What the engine costs: a call of a tool that does nothing, validated and recorded; finding a tool among ten
+//! thousand; registering six hundred. `cargo bench -p toolway-core [-- --quick] [-- --json]`
+
+#![allow(clippy::print_stdout, reason = "printing its figures is what it is for")]
+
+use std::error::Error;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::{Map, Value, json};
+use tokio::runtime::{Builder, Runtime};
+use tokio::time::Instant;
+use toolway_core::{
+    Arguments, ByRole, Call, CallContext, Caller, ClosedCall, Commit, Door, EarlierCall, Engine,
+    EngineSettings, Keep, Lease, Lookup, OpenedCall, RawArguments, Recorder, Registry, SpecCache, Tool,
+    ToolSpec,
+};
+use toolway_store::{Store, StoreOptions};
+use toolway_types::{
+    Principal, PrincipalId, RawJson, Role, Slug, SpecDocument, SystemClock, ToolError, ToolOutput,
+};
+
+type Failure = Box<dyn Error>;
+
+const PARAMETERS: &str = r#"{"type":"object","required":["city"],"additionalProperties":false,"properties":{
+    "city":{"type":"string","minLength":1,"maxLength":80},
+    "days":{"type":"integer","minimum":1,"maximum":14},
+    "unit":{"enum":["metric","imperial"]}}}"#;
+const ARGUMENTS: &str = r#"{"city":"Sankt Peter-Ording","days":3,"unit":"metric"}"#;
+
+/// A tool that does nothing.
+struct Nothing(Arc<ToolSpec>);
+
+#[async_trait]
+impl Tool for Nothing {
+    fn spec(&self) -> &Arc<ToolSpec> {
+        &self.0
+    }
+
+    async fn execute(&self, _: Arguments, _: &CallContext) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::text("ok"))
+    }
+}
+
+/// Counts records and lets them go.
+#[derive(Default)]
+struct Counting {
+    opened: AtomicUsize,
+    closed: AtomicUsize,
+}
+
+#[async_trait]
+impl Recorder for Counting {
+    fn open(&self, _: Arc<OpenedCall>) -> Commit {
+        self.opened.fetch_add(1, Ordering::Relaxed);
+        Commit::Queued
+    }
+
+    fn close(&self, _: ClosedCall) -> Commit {
+        self.closed.fetch_add(1, Ordering::Relaxed);
+        Commit::Queued
+    }
+
+    async fn find_keyed(&self, _: &PrincipalId, _: &str, _: i64) -> Option<EarlierCall> {
+        None
+    }
+}
+
+fn document(name: &str) -> Result<SpecDocument, Failure> {
+    Ok(SpecDocument {
+        description: Some("Does nothing, and says so.".to_owned()),
+        parameters: Some(RawJson::parse(PARAMETERS)?),
+        ..SpecDocument::named(name)
+    })
+}
+
+fn tool(cache: &SpecCache, document: SpecDocument) -> Result<Arc<dyn Tool>, Failure> {
+    Ok(Arc::new(Nothing(cache.compile(document)?)))
+}
+
+fn caller() -> Caller {
+    let principal =
+        Principal { id: "0198c0de-7a3b-7c11-9d2e-5f00aa11bb22".into(), role: Role::Client, agent: None };
+    Caller::new(Arc::new(principal), Door::WebSocket)
+}
+
+/// An engine with one source of five tools.
+fn engine(recorder: Arc<dyn Recorder>) -> Result<(Arc<Engine>, Lease), Failure> {
+    let (registry, cache) = (Registry::new(), SpecCache::default());
+    let lease = registry.lease("living-room-phone".parse()?, Keep::Known);
+    let tools: Result<_, _> = (0..5).map(|n| tool(&cache, document(&format!("weather_{n}"))?)).collect();
+    lease.replace(tools?);
+    let engine =
+        Engine::new(registry, recorder, Arc::new(ByRole), Arc::new(SystemClock), EngineSettings::default());
+    Ok((engine, lease))
+}
+
+/// Calls one after the other and says how long each took, in nanoseconds. `rest`: after how many calls to
+/// wait how long, so that a recorder can keep up.
+async fn call(
+    engine: Arc<Engine>,
+    calls: usize,
+    rest: Option<(usize, Duration)>,
+) -> Result<Vec<u64>, String> {
+    let (caller, name) = (caller(), Arc::<str>::from("living-room-phone__weather_2"));
+    let arguments = RawJson::parse(ARGUMENTS).map_err(|error| error.to_string())?;
+    let mut times = Vec::with_capacity(calls);
+    for n in 0..calls {
+        let call = Call::new(name.clone(), RawArguments::Json(arguments.clone()), caller.clone());
+        let began = Instant::now();
+        let finished = engine.call(call).await;
+        times.push(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX));
+        if !finished.outcome.is_success() {
+            return Err(format!("{:?}", finished.outcome));
+        }
+        if let Some((burst, pause)) = rest
+            && n % burst == 0
+        {
+            tokio::time::sleep(pause).await;
+        }
+    }
+    times.sort_unstable();
+    Ok(times)
+}
+
+/// Warms up, then measures, in a task of the runtime as a connection is one.
+fn measure(
+    runtime: &Runtime,
+    engine: &Arc<Engine>,
+    calls: usize,
+    rest: Option<(usize, Duration)>,
+) -> Result<Vec<u64>, Failure> {
+    runtime.block_on(async {
+        tokio::spawn(call(engine.clone(), calls / 10, rest)).await??;
+        Ok(tokio::spawn(call(engine.clone(), calls, rest)).await??)
+    })
+}
+
+/// A figure at a share of the sorted times, in microseconds.
+fn at(times: &[u64], per_mille: usize) -> f64 {
+    let place = (times.len() * per_mille / 1000).min(times.len().saturating_sub(1));
+    micros(times.get(place).copied().unwrap_or(0))
+}
+
+#[allow(clippy::cast_precision_loss, reason = "for people to read")]
+fn micros(nanos: u64) -> f64 {
+    (nanos as f64 / 100.0).round() / 10.0
+}
+
+/// Figures by name, in the order of measuring.
+#[derive(Default)]
+struct Figures(Vec<(String, f64, &'static str)>);
+
+impl Figures {
+    fn add(&mut self, name: impl Into<String>, figure: f64, unit: &'static str) {
+        self.0.push((name.into(), figure, unit));
+    }
+
+    fn times(&mut self, name: &str, times: &[u64]) {
+        for (part, per_mille) in [("p50", 500), ("p90", 900), ("p99", 990)] {
+            self.add(format!("{name}_{part}"), at(times, per_mille), "us");
+        }
+    }
+
+    fn print(&self, as_json: bool) {
+        if as_json {
+            let object: Map<String, Value> =
+                self.0.iter().map(|(name, figure, unit)| (format!("{name}_{unit}"), json!(figure))).collect();
+            println!("{}", Value::Object(object));
+            return;
+        }
+        for (name, figure, unit) in &self.0 {
+            println!("{name:<34} {figure:>12} {unit}");
+        }
+    }
+}
+
+fn calls(figures: &mut Figures, count: usize) -> Result<(), Failure> {
+    let one = Builder::new_current_thread().enable_all().build()?;
+    let two = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    for (name, runtime) in [("call", &one), ("call_two_workers", &two)] {
+        let recorder = Arc::new(Counting::default());
+        let (engine, _lease) = engine(recorder.clone())?;
+        figures.times(name, &measure(runtime, &engine, count, None)?);
+        let kept = (recorder.opened.load(Ordering::Relaxed), recorder.closed.load(Ordering::Relaxed));
+        if kept != (count + count / 10, count + count / 10) {
+            return Err(format!("not every call was recorded: {kept:?}").into());
+        }
+    }
+    Ok(())
+}
+
+/// The same with the recorder that the gateway has.
+fn recorded_calls(figures: &mut Figures, count: usize) -> Result<(), Failure> {
+    let folder = tempfile::tempdir()?;
+    let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let options = StoreOptions::default();
+    let store = runtime.block_on(Store::open(folder.path(), Arc::new(SystemClock), options))?;
+    let (engine, _lease) = engine(store.recorder())?;
+    let rest = Some((50, Duration::from_millis(5)));
+    figures.times("call_recorded_in_sqlite", &measure(&runtime, &engine, count, rest)?);
+    runtime.block_on(store.flush())?;
+    let health = store.health();
+    if health.records_lost > 0 {
+        return Err(format!("records were lost: {health:?}").into());
+    }
+    runtime.block_on(store.close());
+    Ok(())
+}
+
+/// How long one round of `work` takes, in nanoseconds: the least of several series.
+fn each(rounds: usize, mut work: impl FnMut() -> bool) -> Result<f64, Failure> {
+    let mut least = Duration::MAX;
+    for _ in 0..5 {
+        let began = Instant::now();
+        for _ in 0..rounds {
+            if !std::hint::black_box(work()) {
+                return Err("it did not find what it should".into());
+            }
+        }
+        least = least.min(began.elapsed());
+    }
+    let rounds = u32::try_from(rounds)?;
+    Ok(((least / rounds).as_secs_f64() * 1e9).round())
+}
+
+fn lookups(figures: &mut Figures, rounds: usize) -> Result<(), Failure> {
+    let (registry, cache) = (Registry::new(), SpecCache::default());
+    let mut leases = Vec::new();
+    for source in 0..100 {
+        let lease = registry.lease(format!("device-{source}").parse::<Slug>()?, Keep::Known);
+        let tools: Result<_, _> = (0..100)
+            .map(|n| tool(&cache, document(&format!("tool_{}", if n < 50 { n } else { source * 100 + n }))?))
+            .collect();
+        lease.replace(tools?);
+        leases.push(lease);
+    }
+    let snapshot = registry.snapshot();
+    let caller = caller();
+    let look = |name: &str| snapshot.lookup(name, &caller, |_| true);
+    for (figure, name, found) in [
+        ("lookup_full_name", "device-42__tool_17", true),
+        ("lookup_bare_name", "tool_4277", true),
+        ("lookup_unknown_name", "device-42__nothing", false),
+        ("lookup_ambiguous_name", "tool_17", false),
+    ] {
+        let time = each(rounds, || matches!(look(name), Lookup::Found(..)) == found)?;
+        figures.add(figure, time, "ns");
+    }
+    Ok(())
+}
+
+/// A spec of about 1,800 bytes.
+fn large(n: usize, distinct: bool) -> Result<SpecDocument, Failure> {
+    let mark = if distinct { n } else { 0 };
+    let property = |at: usize| {
+        let described =
+            format!("What number {at} of tool {mark} is for, in a sentence as people write them.");
+        (
+            format!("property_{at}"),
+            json!({ "type": "string", "description": described, "maxLength": 100 + at }),
+        )
+    };
+    let properties: Map<String, Value> = (0..13).map(property).collect();
+    let schema = json!({ "type": "object", "properties": properties, "required": ["property_0"] });
+    Ok(SpecDocument { parameters: Some(RawJson::from(&schema)), ..document(&format!("tool_{n}"))? })
+}
+
+/// Memory of this process, in bytes; none where the system does not say.
+fn resident() -> Option<f64> {
+    let pages = std::fs::read_to_string("/proc/self/statm").ok()?;
+    Some(pages.split(' ').nth(1)?.parse::<f64>().ok()? * 4096.0)
+}
+
+fn registering(figures: &mut Figures) -> Result<(), Failure> {
+    // What the first schema of a process costs is not counted.
+    drop(tool(&SpecCache::default(), large(0, true)?)?);
+    for (name, distinct) in [("register_600_same_schema", false), ("register_600_distinct", true)] {
+        let documents: Result<Vec<_>, _> = (0..600).map(|n| large(n, distinct)).collect();
+        let documents = documents?;
+        let bytes: usize =
+            documents.iter().filter_map(|it| it.parameters.as_ref()).map(|it| it.get().len()).sum();
+        let before = resident();
+        let (registry, cache) = (Registry::new(), SpecCache::default());
+        let lease = registry.lease("phone".parse()?, Keep::Known);
+        let began = Instant::now();
+        let tools: Result<_, _> = documents.into_iter().map(|document| tool(&cache, document)).collect();
+        lease.replace(tools?);
+        figures.add(name, micros(u64::try_from(began.elapsed().as_nanos())?) / 1000.0, "ms");
+        figures.add(format!("{name}_schemas"), f64::from(u32::try_from(bytes)?) / 1e6, "mb");
+        if let (Some(before), Some(after)) = (before, resident()) {
+            figures.add(format!("{name}_memory"), ((after - before) / 1e4).round() / 100.0, "mb");
+        }
+        drop(lease);
+    }
+    Ok(())
+}
+
+fn main() -> Result<(), Failure> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let is_said = |word: &str| words.iter().any(|it| it == word);
+    let (count, rounds) = if is_said("--quick") { (20_000, 20_000) } else { (300_000, 200_000) };
+    let mut figures = Figures::default();
+    registering(&mut figures)?;
+    lookups(&mut figures, rounds)?;
+    calls(&mut figures, count)?;
+    recorded_calls(&mut figures, count / 10)?;
+    figures.print(is_said("--json"));
+    Ok(())
+}
