@@ -155,7 +155,7 @@ struct Figures(Vec<(String, f64, &'static str)>);
 
 impl Figures {
     fn add(&mut self, name: impl Into<String>, figure: f64, unit: &'static str) {
-        self.0.push((name.into(), figure, unit));
+        self.0.push((name.into(), (figure * 100.0).round() / 100.0, unit));
     }
 
     fn times(&mut self, name: &str, times: &[u64]) {
@@ -278,11 +278,11 @@ fn registering(figures: &mut Figures) -> Result<(), Failure> {
     // What the first schema of a process costs is not counted.
     drop(tool(&SpecCache::default(), large(0, true)?)?);
     for (name, distinct) in [("register_600_same_schema", false), ("register_600_distinct", true)] {
+        let before = resident();
         let documents: Result<Vec<_>, _> = (0..600).map(|n| large(n, distinct)).collect();
         let documents = documents?;
         let bytes: usize =
             documents.iter().filter_map(|it| it.parameters.as_ref()).map(|it| it.get().len()).sum();
-        let before = resident();
         let (registry, cache) = (Registry::new(), SpecCache::default());
         let lease = registry.lease("phone".parse()?, Keep::Known);
         let began = Instant::now();
@@ -291,7 +291,7 @@ fn registering(figures: &mut Figures) -> Result<(), Failure> {
         figures.add(name, micros(u64::try_from(began.elapsed().as_nanos())?) / 1000.0, "ms");
         figures.add(format!("{name}_schemas"), f64::from(u32::try_from(bytes)?) / 1e6, "mb");
         if let (Some(before), Some(after)) = (before, resident()) {
-            figures.add(format!("{name}_memory"), ((after - before) / 1e4).round() / 100.0, "mb");
+            figures.add(format!("{name}_memory"), (after - before) / 1e6, "mb");
         }
         drop(lease);
     }

@@ -1,5 +1,7 @@
 //! Rule 7 of the protocol: an idempotency key runs once.
 
+mod recorded;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -9,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use toolway_types::{CallId, Code, ErrorKind, Role, ToolOutput};
 
 use crate::testkit::{World, assert_code, call, caller, document, error, millis, secs, settle, text, tool};
-use crate::{Call, EngineSettings, Tool};
+use crate::{Call, Tool};
 
 /// A tool that takes so long, says how often it has run, and the count.
 fn counting(time: Duration) -> (Arc<dyn Tool>, Arc<AtomicUsize>) {
@@ -234,72 +236,6 @@ async fn a_first_call_that_goes_before_it_ran_leaves_the_key_to_the_next() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_a_restart_the_record_answers() {
-    let (pay, runs) = counting(secs(1));
-    let world = World::new(vec![pay]);
-    let first = world.engine.call(keyed("k", "{}")).await;
-    let world = world.restarted();
-    let again = world.engine.call(keyed("k", "{}")).await;
-    assert_eq!((again.id, &again.outcome, again.durations), (first.id, &first.outcome, first.durations));
-    assert_eq!(again.tool.as_ref().unwrap().to_string(), "phone/pay");
-    assert_code(&world.engine.call(keyed("k", r#"{"a":1}"#)).await, Code::IdempotencyConflict);
-    assert_eq!(runs.load(Ordering::SeqCst), 1);
-    assert_eq!(world.engine.call(keyed("k", "{}")).await.id, first.id, "a conflict does not harm the first");
-
-    let world = world.restarted();
-    world.clock.advance(secs(601));
-    assert_eq!(text(&world.engine.call(keyed("k", "{}")).await), "run 2", "after its time it is free");
-}
-
-#[tokio::test(start_paused = true)]
-async fn what_the_restart_cut_off_is_not_run_again() {
-    let (pay, runs) = counting(secs(20));
-    let world = World::new(vec![pay]);
-    let cut_off = world.start(keyed("k", "{}"));
-    sleep(secs(2)).await;
-    let after = world.restarted();
-    for _ in 0..2 {
-        let finished = after.engine.call(keyed("k", "{}")).await;
-        let restarted = error(&finished);
-        assert_eq!((restarted.code, restarted.dispatched), (Code::GatewayRestarted, true));
-        assert_eq!(finished.id, world.recorder.opened()[0].id);
-    }
-    assert_eq!(runs.load(Ordering::SeqCst), 1);
-    cut_off.abort();
-}
-
-#[tokio::test(start_paused = true)]
-async fn who_joins_is_answered_when_the_record_is_safe() {
-    let (pay, _) = counting(secs(0));
-    let world = World::new(vec![pay]);
-    world.recorder.durable.store(true, Ordering::SeqCst);
-    let first = world.start(keyed("k", "{}"));
-    settle().await;
-    let second = world.start(keyed("k", "{}"));
-    world.recorder.commit();
-    sleep(secs(1)).await;
-    assert_eq!(world.recorder.closed().len(), 1);
-    assert!(!first.is_finished() && !second.is_finished());
-    world.recorder.commit();
-    assert_eq!(first.await.unwrap().id, second.await.unwrap().id);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_caller_that_goes_at_the_very_end_still_ends_the_key() {
-    let (pay, runs) = counting(secs(0));
-    let world = World::new(vec![pay]);
-    world.recorder.durable.store(true, Ordering::SeqCst);
-    let first = world.start(keyed("k", "{}"));
-    settle().await;
-    world.recorder.commit();
-    sleep(secs(1)).await;
-    assert_eq!(world.recorder.waiting_commits(), 1, "it has run, and waits for the end of its record");
-    first.abort();
-    let second = world.engine.call(keyed("k", "{}")).await;
-    assert_eq!((text(&second).as_str(), runs.load(Ordering::SeqCst)), ("run 1", 1));
-}
-
-#[tokio::test(start_paused = true)]
 async fn keys_have_a_bounded_length() {
     let (pay, runs) = counting(secs(0));
     let world = World::new(vec![pay]);
@@ -314,34 +250,6 @@ async fn keys_have_a_bounded_length() {
         }
     }
     assert_eq!(runs.load(Ordering::SeqCst), 2);
-}
-
-#[tokio::test(start_paused = true)]
-async fn keys_are_bounded_in_number_and_the_records_answer_for_what_was_forgotten() {
-    let (pay, runs) = counting(secs(0));
-    let settings = EngineSettings { keys: 4, ..EngineSettings::default() };
-    let world = World::with(settings, vec![pay]);
-    let mut ids = Vec::new();
-    for n in 0..20 {
-        ids.push(world.engine.call(keyed(&format!("k{n}"), "{}")).await.id);
-        sleep(secs(1)).await;
-    }
-    for (n, id) in ids.iter().enumerate() {
-        assert_eq!(world.engine.call(keyed(&format!("k{n}"), "{}")).await.id, *id);
-    }
-    assert_eq!(runs.load(Ordering::SeqCst), 20);
-
-    let (slow, _) = counting(secs(20));
-    world.phone.replace(vec![slow]);
-    let running: Vec<_> = (0..4).map(|n| world.start(keyed(&format!("r{n}"), "{}"))).collect();
-    settle().await;
-    let finished = world.engine.call(keyed("one more", "{}")).await;
-    let full = error(&finished);
-    assert_eq!((full.code, full.retryable, full.dispatched), (Code::Overloaded, true, false));
-    for call in running {
-        assert!(call.await.unwrap().outcome.is_success());
-    }
-    assert!(world.engine.call(keyed("one more", "{}")).await.outcome.is_success());
 }
 
 #[tokio::test(start_paused = true)]
