@@ -25,7 +25,7 @@ impl Engine {
     ///
     /// Dropping the returned future cancels the call and records that.
     pub async fn call(self: &Arc<Self>, call: Call) -> Finished {
-        let span = tracing::info_span!(
+        let span = tracing::debug_span!(
             "call", id = %call.id, name = %call.name, caller = %call.caller.principal.id,
             tool = tracing::field::Empty
         );

@@ -67,6 +67,8 @@ pub mod error_code {
     pub const FORBIDDEN: &str = "FORBIDDEN";
     /// A limit of the gateway was passed (since 2).
     pub const LIMIT_EXCEEDED: &str = "LIMIT_EXCEEDED";
+    /// A new source could not be stored, so the connection has none; it closes with 1011 (since 2).
+    pub const SOURCE_NOT_STORED: &str = "SOURCE_NOT_STORED";
     /// No model is configured, so nothing can answer a `message` (since 2).
     pub const NO_MODEL: &str = "NO_MODEL";
 
@@ -86,6 +88,7 @@ pub mod error_code {
         INVALID_MESSAGE,
         FORBIDDEN,
         LIMIT_EXCEEDED,
+        SOURCE_NOT_STORED,
         NO_MODEL,
     ];
 }

@@ -1,16 +1,19 @@
-//! Moves frames. One task a connection: it reads, writes and watches the heartbeat side by side, so that a
-//! peer that stops reading never stops us from reading, and no frame crosses between tasks twice.
+//! Moves frames. One task a connection reads and writes side by side, so that a peer that stops reading never
+//! stops us from reading, and no frame crosses between tasks twice. A second one, nearly always asleep, watches
+//! the heartbeat and waits for what ends the connection from outside.
 
 use std::future::Future;
 use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::extract::ws::{Message, Utf8Bytes, WebSocket};
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt as _, StreamExt as _};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::close::{Close, TOO_SLOW};
 use super::outbox::{Outbox, Outgoing};
@@ -54,18 +57,30 @@ pub(crate) async fn serve<R: Receiver>(
     outbox: &Outbox,
     mut queue: mpsc::Receiver<Outgoing>,
     terms: Terms,
-    ending: impl Future<Output = Close>,
+    ending: impl Future<Output = Close> + Send + 'static,
     left: impl FnOnce(&mut R, &Close),
 ) -> Close {
     let (mut sink, mut stream) = socket.split();
     let started = Instant::now();
-    let heard_ms = AtomicU64::new(0);
+    let heard_ms = Arc::new(AtomicU64::new(0));
+    // What happens once in a connection's life is watched by a task beside: it would be asked at every frame.
+    let (tell, mut told) = oneshot::channel();
+    let heartbeat = watch(outbox.clone(), terms.heartbeat, started, heard_ms.clone());
+    let watcher = AbortOnDropHandle::new(tokio::spawn(async move {
+        let close = tokio::select! {
+            close = heartbeat => close,
+            close = ending => close,
+        };
+        // The connection may have ended by itself.
+        let _ = tell.send(close);
+    }));
     let close = tokio::select! {
+        biased;
         close = read(&mut stream, receiver, started, &heard_ms) => close,
         close = write(&mut sink, &mut queue, &terms) => close,
-        close = watch(outbox, terms.heartbeat, started, &heard_ms) => close,
-        close = ending => close,
+        close = &mut told => close.unwrap_or(Close::PeerGone),
     };
+    drop(watcher);
     left(receiver, &close);
     // Whoever waits for room in the queue waits for nothing.
     queue.close();
@@ -157,7 +172,7 @@ async fn while_taken<T>(work: impl Future<Output = T>, written: &Written, patien
     None
 }
 
-async fn watch(outbox: &Outbox, heartbeat: Duration, started: Instant, heard_ms: &AtomicU64) -> Close {
+async fn watch(outbox: Outbox, heartbeat: Duration, started: Instant, heard_ms: Arc<AtomicU64>) -> Close {
     loop {
         tokio::time::sleep(heartbeat).await;
         let silent = millis(started.elapsed()).saturating_sub(heard_ms.load(Ordering::Relaxed));

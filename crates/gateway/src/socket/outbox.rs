@@ -2,6 +2,7 @@
 
 use axum::extract::ws::Utf8Bytes;
 use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TrySendError;
 
 /// One thing to send.
 #[derive(Debug)]
@@ -33,12 +34,21 @@ impl Outbox {
     /// Queues a frame; waits for room, as long as the peer is there. A peer that does not read is closed by
     /// its writer, so the wait ends.
     pub(crate) async fn send(&self, frame: impl Into<Utf8Bytes>) -> Result<(), Gone> {
-        self.queue.send(Outgoing::Text(frame.into())).await.map_err(|_| Gone)
+        self.put(Outgoing::Text(frame.into())).await
     }
 
     /// Queues a frame that may wait for company.
     pub(crate) async fn send_lazily(&self, frame: impl Into<Utf8Bytes>) -> Result<(), Gone> {
-        self.queue.send(Outgoing::Lazy(frame.into())).await.map_err(|_| Gone)
+        self.put(Outgoing::Lazy(frame.into())).await
+    }
+
+    /// Nearly always there is room, which is quicker to take than to wait for.
+    async fn put(&self, outgoing: Outgoing) -> Result<(), Gone> {
+        match self.queue.try_send(outgoing) {
+            Ok(()) => Ok(()),
+            Err(TrySendError::Full(outgoing)) => self.queue.send(outgoing).await.map_err(|_| Gone),
+            Err(TrySendError::Closed(_)) => Err(Gone),
+        }
     }
 
     /// Queues a frame if there is room now; says whether there was.

@@ -242,7 +242,7 @@ impl Session {
             Err(error) => {
                 let (code, close) = match error {
                     JoinError::TooMany(_) => (error_code::LIMIT_EXCEEDED, POLICY),
-                    JoinError::Store(_) => ("SOURCE_NOT_STORED", INTERNAL),
+                    JoinError::Store(_) => (error_code::SOURCE_NOT_STORED, INTERNAL),
                 };
                 let text = error.to_string();
                 self.complain(code, text.clone()).await?;

@@ -139,12 +139,12 @@ async fn serve(
         outbox.try_send(start);
     }
     let mut session = Session::new(app.clone(), token.clone(), kind, version, outbox.clone(), introduction);
-    let displaced = session.displaced();
-    let ending = async {
+    let (displaced, closing, held) = (session.displaced(), app.closing.clone(), token.clone());
+    let ending = async move {
         tokio::select! {
-            why = token.ended() => Close::with(TOKEN_ENDED, format!("{}: {}", code_of(why), why.reason())),
+            why = held.ended() => Close::with(TOKEN_ENDED, format!("{}: {}", code_of(why), why.reason())),
             () = displaced.cancelled() => Close::with(TAKEN_OVER, "taken_over: a newer connection took over"),
-            () = app.closing.cancelled() => Close::with(GOING_AWAY, "the gateway is shutting down"),
+            () = closing.cancelled() => Close::with(GOING_AWAY, "the gateway is shutting down"),
         }
     };
     let close = connection::serve(socket, &mut session, &outbox, queue, terms, ending, Session::leave).await;
