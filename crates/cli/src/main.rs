@@ -26,11 +26,6 @@ use crate::context::Context;
 use crate::environment::Environment;
 use crate::report::Failure;
 
-/// Every call makes and frees dozens of small things; with the C library that took a tenth of a busy gateway's
-/// time.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     let environment = Environment::read();
     let stderr = environment.stderr;

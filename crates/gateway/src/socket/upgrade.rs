@@ -27,7 +27,13 @@ use crate::listen::Written;
 use crate::state::App;
 
 /// A small buffer: the library fills all of it with zeros at every read, and each connection has its own.
-const READ_BUFFER: usize = 4 << 10;
+/// There may be ten thousand devices, each with little to say at a time.
+fn read_buffer(kind: Kind) -> usize {
+    match kind {
+        Kind::Device => 2 << 10,
+        Kind::Chat => 4 << 10,
+    }
+}
 /// Frames are gathered up to this many bytes before they are written.
 const WRITE_BUFFER: usize = 4 << 10;
 /// Longest `session_id`, `name` or `persona`, in bytes.
@@ -65,7 +71,7 @@ async fn upgrade(State(app): State<Arc<App>>, request: Request, kind: Kind) -> R
     let written = parts.extensions.remove::<Written>().unwrap_or_default();
     let terms = Terms { heartbeat: app.heartbeat(), write_timeout: app.write_timeout(), written };
     Ok(upgrade
-        .read_buffer_size(READ_BUFFER)
+        .read_buffer_size(read_buffer(kind))
         .write_buffer_size(WRITE_BUFFER)
         .max_message_size(frame)
         .max_frame_size(frame)
