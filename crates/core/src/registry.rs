@@ -115,8 +115,7 @@ impl Registry {
             change(&mut next);
             self.snapshot.swap(Arc::new(next))
         };
-        // What only the last one had goes here, where no lock is held: it may be much, and it may be tools that
-        // come back to the registry when they are dropped.
+        // What only the last one had goes here, where no lock is held: it may be much.
         drop(last);
         self.generation.send_modify(|generation| *generation += 1);
     }

@@ -69,7 +69,7 @@ impl Lease {
             before = std::mem::replace(&mut *tools, list.into_values().collect());
             self.registry.set_lease(&self.slug, self.id, tools.clone());
         }
-        // Not dropped with the lock held: see `Registry::change`.
+        // Dropped where no lock is held: a tool may come back to the registry then.
         drop(before);
     }
 }

@@ -23,6 +23,14 @@ async fn after_a_restart_the_record_answers() {
     assert_eq!(world.engine.call(keyed("k", "{}")).await.id, first.id, "a conflict does not harm the first");
 
     let world = world.restarted();
+    assert_code(&world.engine.call(keyed("k", r#"{"a":1}"#)).await, Code::IdempotencyConflict);
+    assert_eq!(
+        runs.load(Ordering::SeqCst),
+        1,
+        "also where the conflict is the first that is heard of the key"
+    );
+
+    let world = world.restarted();
     world.clock.advance(secs(601));
     assert_eq!(text(&world.engine.call(keyed("k", "{}")).await), "run 2", "after its time it is free");
 }
