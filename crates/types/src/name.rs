@@ -245,12 +245,18 @@ impl ExposedName {
         }
         let mut stem: String = tool.chars().map(|c| if usable(c) { c } else { '_' }).collect();
         if prefix.is_empty() {
-            stem = stem.replace("__", "_");
+            while stem.contains("__") {
+                stem = stem.replace("__", "_");
+            }
             if !stem.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
                 stem.insert(0, '_');
             }
         }
         stem.truncate(room - HASH_MARK.len() - HASH_LEN);
+        if prefix.is_empty() {
+            // The mark starts with one more.
+            stem.truncate(stem.trim_end_matches('_').len());
+        }
         Self(format!("{prefix}{stem}{HASH_MARK}{}", short_hash(tool)).into())
     }
 }

@@ -25,6 +25,14 @@ fn changed_names_carry_a_hash_of_the_original() {
 }
 
 #[test]
+fn a_built_ins_name_never_looks_like_a_sources() {
+    for tool in ["a__b", "a___b", "__", "_____"] {
+        let exposed = ExposedName::of(&Slug::builtin(), tool);
+        assert!(!exposed.as_str().contains("__"), "{tool:?} became {exposed}");
+    }
+}
+
+#[test]
 fn a_name_that_looks_hashed_is_hashed_again() {
     let first = ExposedName::of(&slug("laptop"), "a.b");
     let forged = first.as_str().strip_prefix("laptop__").unwrap();
