@@ -111,7 +111,7 @@ impl WorkersFrom {
         match self {
             Self::Gateway => "as the gateway has",
             Self::Argument => "as the gateway was told",
-            Self::Default => "one a processor, the gateway's default",
+            Self::Default => "half the processors, the gateway's default",
         }
     }
 }
@@ -151,7 +151,7 @@ impl Subject {
         match (said, plan.workers) {
             (Some(said), _) => (said, WorkersFrom::Gateway),
             (None, Some(told)) => (told, WorkersFrom::Argument),
-            (None, None) => (processors(), WorkersFrom::Default),
+            (None, None) => (default_workers(), WorkersFrom::Default),
         }
     }
 
@@ -189,8 +189,9 @@ impl Subject {
     }
 }
 
-fn processors() -> usize {
-    std::thread::available_parallelism().map_or(1, NonZero::get)
+/// What the gateway takes where nobody says: half the processors, at least one.
+fn default_workers() -> usize {
+    (std::thread::available_parallelism().map_or(1, NonZero::get) / 2).max(1)
 }
 
 /// Measures.
