@@ -130,7 +130,7 @@ impl Subject {
                 Gateway::start(&settings).await.map(Self::Gateway)
             }
             None => {
-                let workers = plan.workers.unwrap_or_else(processors);
+                let workers = plan.workers.unwrap_or_else(default_workers);
                 Relay::start(workers, plan.callers).await.map(Self::Relay)
             }
         }
