@@ -101,7 +101,7 @@ pub(crate) enum WorkersFrom {
     Gateway,
     /// Whoever started the harness; the gateway was told the same.
     Argument,
-    /// Nobody: as many as there are processors, which is the gateway's default.
+    /// Nobody: half the processors, which is the gateway's default.
     Default,
 }
 
