@@ -13,6 +13,12 @@ pub struct Caller {
     pub principal: Arc<Principal>,
     /// The door it came through.
     pub door: Door,
+    /// The agent in whose name it is made, where the door says one; see [`Caller::agent`].
+    pub agent: Option<Arc<str>>,
+    /// The conversation it belongs to.
+    pub session: Option<Arc<str>>,
+    /// The model's answer within that conversation, where a model asked for it.
+    pub turn: Option<Arc<str>>,
     /// The registration of the caller's own connection, whose tools it may call by their bare names.
     pub own: Option<OwnTools>,
 }
@@ -59,7 +65,13 @@ impl Caller {
     /// A caller with no connection of its own.
     #[must_use]
     pub fn new(principal: Arc<Principal>, door: Door) -> Self {
-        Self { principal, door, own: None }
+        Self { principal, door, agent: None, session: None, turn: None, own: None }
+    }
+
+    /// The agent in whose name the call is made: the one that the token is bound to, else the door's.
+    #[must_use]
+    pub fn agent(&self) -> Option<&Arc<str>> {
+        self.principal.agent.as_ref().or(self.agent.as_ref())
     }
 
     /// The owner, calling from within the program.

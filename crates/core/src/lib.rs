@@ -12,6 +12,8 @@ pub mod context;
 pub mod deadline;
 pub mod engine;
 pub mod function;
+pub mod glob;
+pub mod hook;
 pub mod progress;
 pub mod record;
 pub mod registry;
@@ -28,6 +30,8 @@ pub use context::{CallContext, CancelReason};
 pub use deadline::RunClock;
 pub use engine::{Call, Engine, EngineSettings, Finished};
 pub use function::function;
+pub use glob::{BadGlob, Globs};
+pub use hook::{After, Before, Hook, HookEntry, HookFault, HookedCall, OnFault};
 pub use progress::{Progress, ProgressSink};
 pub use record::{
     ClosedCall, Commit, Durations, EarlierCall, IdempotencyKey, NoRecorder, OpenedCall, Recorder,

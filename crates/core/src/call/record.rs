@@ -48,7 +48,7 @@ impl<'a> OpenRecord<'a> {
             principal: call.caller.principal.id.clone(),
             role: call.caller.principal.role,
             door: call.caller.door,
-            agent: call.caller.principal.agent.clone(),
+            agent: call.caller.agent().cloned(),
             arguments: arguments.map(|arguments| redacted(arguments, marked, &settings.redact)),
             started_ms: engine.clock.now_ms(),
             key: turn.as_ref().map(|turn| turn.key().clone()),

@@ -135,9 +135,8 @@ async fn call_tool(session: &mut Session, request: CallTool) -> Result<(), Close
             request.name,
             request.args.map_or(RawArguments::None, RawArguments::Json),
             Caller {
-                principal: session.token.principal.clone(),
-                door: Door::WebSocket,
                 own: own_tools(session),
+                ..Caller::new(session.token.principal.clone(), Door::WebSocket)
             },
         )
     };

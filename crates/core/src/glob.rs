@@ -1,0 +1,70 @@
+//! Patterns over tools' ids: `pixel-8/*`, `*/read_*`, `builtin/{read,write}_file`.
+
+use std::fmt;
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+
+/// A pattern that can't be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{pattern:?} is not a pattern: {problem}")]
+pub struct BadGlob {
+    /// The pattern.
+    pub pattern: String,
+    /// What is wrong with it.
+    pub problem: String,
+}
+
+/// Several patterns; a text fits where it fits one of them. `*` stands for any text, slashes included, `?` for
+/// one character, `{a,b}` for one of several, `[a-z]` for one of a range.
+#[derive(Clone)]
+pub struct Globs {
+    patterns: Vec<String>,
+    set: GlobSet,
+}
+
+impl Globs {
+    /// Compiles patterns.
+    ///
+    /// # Errors
+    /// [`BadGlob`] names the first that can't be used.
+    pub fn new<S: AsRef<str>>(patterns: impl IntoIterator<Item = S>) -> Result<Self, BadGlob> {
+        let mut texts = Vec::new();
+        let mut set = GlobSetBuilder::new();
+        for pattern in patterns {
+            let pattern = pattern.as_ref();
+            let bad = |problem: String| BadGlob { pattern: pattern.to_owned(), problem };
+            if pattern.is_empty() {
+                return Err(bad("it is empty".to_owned()));
+            }
+            let glob = GlobBuilder::new(pattern).literal_separator(false).backslash_escape(true).build();
+            set.add(glob.map_err(|error| bad(error.kind().to_string()))?);
+            texts.push(pattern.to_owned());
+        }
+        let set = set.build().map_err(|error| BadGlob {
+            pattern: texts.join(", "),
+            problem: error.kind().to_string(),
+        })?;
+        Ok(Self { patterns: texts, set })
+    }
+
+    /// Whether a text fits one of them.
+    #[must_use]
+    pub fn matches(&self, text: &str) -> bool {
+        self.set.is_match(text)
+    }
+
+    /// The patterns as they were written.
+    #[must_use]
+    pub fn patterns(&self) -> &[String] {
+        &self.patterns
+    }
+}
+
+impl fmt::Debug for Globs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Globs").field(&self.patterns).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;
