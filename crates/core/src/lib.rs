@@ -34,7 +34,7 @@ pub use glob::{BadGlob, Globs};
 pub use hook::{After, Before, Hook, HookEntry, HookFault, HookedCall, OnFault};
 pub use progress::{Progress, ProgressSink};
 pub use record::{
-    ClosedCall, Commit, Durations, EarlierCall, IdempotencyKey, NoRecorder, OpenedCall, Recorder,
+    CallNotes, ClosedCall, Commit, Durations, EarlierCall, IdempotencyKey, NoRecorder, OpenedCall, Recorder,
 };
 pub use registry::{Keep, Lease, LeaseId, Lookup, Registry, Snapshot, SourceView, ToolList};
 pub use schema::{Schema, SchemaError};

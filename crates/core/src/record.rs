@@ -29,6 +29,10 @@ pub struct OpenedCall {
     pub door: Door,
     /// The agent whose turn it belongs to.
     pub agent: Option<Arc<str>>,
+    /// The conversation it belongs to.
+    pub session: Option<Arc<str>>,
+    /// The model's answer within that conversation that asked for it.
+    pub turn: Option<Arc<str>>,
     /// The arguments, secrets already replaced; none where they could not be parsed.
     pub arguments: Option<RawJson>,
     /// Wall clock, milliseconds since the Unix epoch.
@@ -57,6 +61,21 @@ pub struct ClosedCall {
     pub durations: Durations,
     /// How often the request was sent to the tool: 0 where it never ran.
     pub attempts: u32,
+    /// What people, hooks and rules did with it; none where nobody did anything.
+    pub notes: Option<Box<CallNotes>>,
+}
+
+/// What people, hooks and rules did with a call.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CallNotes {
+    /// Who let it run: a principal, or `grant:` with the id of a grant that was given before.
+    pub approved_by: Option<Arc<str>>,
+    /// The arguments it ran with where hooks changed them, secrets already replaced.
+    pub ran_with: Option<RawJson>,
+    /// The hooks that changed or cancelled something, in the order in which they did.
+    pub hooks: Vec<Arc<str>>,
+    /// The policy rule that refused it.
+    pub rule: Option<Arc<str>>,
 }
 
 /// How long the parts of a call took, by the monotonic clock.

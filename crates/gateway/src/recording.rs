@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use tokio::sync::broadcast;
-use toolway_core::{ClosedCall, Commit, EarlierCall, OpenedCall, Recorder};
+use toolway_core::{CallNotes, ClosedCall, Commit, EarlierCall, OpenedCall, Recorder};
 use toolway_types::{Outcome, PrincipalId, ToolError, ToolOutput};
 
 use crate::metrics::Metrics;
@@ -75,5 +75,16 @@ fn in_short(call: &ClosedCall) -> ClosedCall {
             Outcome::Error(ToolError::new(error.code, message.unwrap_or_default()))
         }
     };
-    ClosedCall { opened: Arc::new(opened), outcome: Arc::new(outcome), ..call.clone() }
+    let notes = call.notes.as_deref().map(|notes| {
+        let CallNotes { approved_by, hooks, rule, ran_with: _ } = notes;
+        let (approved_by, hooks, rule) = (approved_by.clone(), hooks.clone(), rule.clone());
+        Box::new(CallNotes { approved_by, hooks, rule, ran_with: None })
+    });
+    ClosedCall {
+        opened: Arc::new(opened),
+        outcome: Arc::new(outcome),
+        durations: call.durations,
+        attempts: call.attempts,
+        notes,
+    }
 }

@@ -59,6 +59,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
                 outcome: Arc::clone(&outcome),
                 durations,
                 attempts: 1,
+                notes: None,
             }));
         }
         while calls < due {
@@ -70,6 +71,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
                 role: Role::Client,
                 door: Door::WebSocket,
                 agent: None,
+                session: None,
+                turn: None,
                 arguments: Some(arguments.clone()),
                 started_ms: i64::try_from(began.elapsed().as_millis())?,
                 key: None,

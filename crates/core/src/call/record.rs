@@ -49,6 +49,8 @@ impl<'a> OpenRecord<'a> {
             role: call.caller.principal.role,
             door: call.caller.door,
             agent: call.caller.agent().cloned(),
+            session: call.caller.session.clone(),
+            turn: call.caller.turn.clone(),
             arguments: arguments.map(|arguments| redacted(arguments, marked, &settings.redact)),
             started_ms: engine.clock.now_ms(),
             key: turn.as_ref().map(|turn| turn.key().clone()),
@@ -91,7 +93,7 @@ impl<'a> OpenRecord<'a> {
             durations,
         };
         self.finished = Some(finished.clone());
-        let closed = ClosedCall { opened: self.opened.clone(), outcome, durations, attempts };
+        let closed = ClosedCall { opened: self.opened.clone(), outcome, durations, attempts, notes: None };
         (finished, self.engine.recorder.close(closed))
     }
 

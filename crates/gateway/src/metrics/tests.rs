@@ -15,6 +15,8 @@ fn ended(outcome: Outcome, total: Duration) -> ClosedCall {
         role: Role::Owner,
         door: CallDoor::Rest,
         agent: None,
+        session: None,
+        turn: None,
         arguments: None,
         started_ms: 0,
         key: None,
@@ -24,6 +26,7 @@ fn ended(outcome: Outcome, total: Duration) -> ClosedCall {
         outcome: Arc::new(outcome),
         durations: Durations { total, ..Durations::default() },
         attempts: 1,
+        notes: None,
     }
 }
 

@@ -108,6 +108,8 @@ pub(crate) fn call(tool: &str) -> OpenedCall {
         role: Role::Owner,
         door: Door::Rest,
         agent: None,
+        session: None,
+        turn: None,
         arguments: Some(json(r#"{"verbose":true}"#)),
         started_ms: NOW,
         key: None,
@@ -139,7 +141,7 @@ pub(crate) fn end(opened: &Arc<OpenedCall>, outcome: Outcome) -> ClosedCall {
         queued: Duration::from_micros(20),
         running: Duration::from_micros(4300),
     };
-    ClosedCall { opened: Arc::clone(opened), outcome: Arc::new(outcome), durations, attempts: 1 }
+    ClosedCall { opened: Arc::clone(opened), outcome: Arc::new(outcome), durations, attempts: 1, notes: None }
 }
 
 /// Records a whole call.
