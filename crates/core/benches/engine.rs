@@ -13,9 +13,8 @@ use serde_json::{Map, Value, json};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::Instant;
 use toolway_core::{
-    Arguments, ByRole, Call, CallContext, Caller, ClosedCall, Commit, Door, EarlierCall, Engine,
-    EngineSettings, Keep, Lease, Lookup, OpenedCall, RawArguments, Recorder, Registry, SpecCache, Tool,
-    ToolSpec,
+    Arguments, Call, CallContext, Caller, ClosedCall, Commit, Door, EarlierCall, Engine, EngineParts, Keep,
+    Lease, Lookup, OpenedCall, RawArguments, Recorder, Registry, SpecCache, Tool, ToolSpec,
 };
 use toolway_store::{Store, StoreOptions};
 use toolway_types::{
@@ -92,8 +91,8 @@ fn engine(recorder: Arc<dyn Recorder>) -> Result<(Arc<Engine>, Lease), Failure> 
     let lease = registry.lease("living-room-phone".parse()?, Keep::Known);
     let tools: Result<_, _> = (0..5).map(|n| tool(&cache, document(&format!("weather_{n}"))?)).collect();
     lease.replace(tools?);
-    let engine =
-        Engine::new(registry, recorder, Arc::new(ByRole), Arc::new(SystemClock), EngineSettings::default());
+    let parts = EngineParts { recorder, ..EngineParts::new(registry, Arc::new(SystemClock)) };
+    let engine = Engine::new(parts);
     Ok((engine, lease))
 }
 
@@ -239,7 +238,7 @@ fn lookups(figures: &mut Figures, rounds: usize) -> Result<(), Failure> {
     }
     let snapshot = registry.snapshot();
     let caller = caller();
-    let look = |name: &str| snapshot.lookup(name, &caller, |_| true);
+    let look = |name: &str| snapshot.lookup(name, &caller, |_, _| true);
     for (figure, name, found) in [
         ("lookup_full_name", "device-42__tool_17", true),
         ("lookup_bare_name", "tool_4277", true),

@@ -1,7 +1,11 @@
 //! The way of a call, step by step. Each step is a module beside this file.
 
 mod arguments;
+mod consent;
+mod cut;
+mod hooks;
 mod lookup;
+pub(crate) mod many;
 pub(crate) mod once;
 mod record;
 mod redact;
@@ -14,14 +18,17 @@ use toolway_types::{Code, ToolError};
 use tracing::Instrument as _;
 
 use crate::arguments::Arguments;
+use crate::caller::Door;
 use crate::engine::{Call, Engine, Finished, NoRoom};
 use lookup::Target;
 use record::OpenRecord;
 
 impl Engine {
     /// Runs a tool. Whatever happens on the way, the call ends in exactly one outcome, which is recorded
-    /// before it is returned (invariant 1): looks the name up, checks the arguments, runs the tool in its own
-    /// task under the one deadline, checks the size of what it gave.
+    /// before it is returned (invariant 1): looks the name up among what the policy lets this caller use, checks
+    /// the arguments, counts the call against its principal's limits, gets a person's consent where the rules want
+    /// it, asks the hooks, runs the tool in its own task under the one deadline, asks the hooks again, checks the
+    /// size of what there is.
     ///
     /// Dropping the returned future cancels the call and records that.
     pub async fn call(self: &Arc<Self>, call: Call) -> Finished {
@@ -53,6 +60,18 @@ impl Engine {
             Ok(arguments) => arguments,
             Err(bad) => return refuse(call, Some(target), bad.parsed, bad.error).await,
         };
+        let principal = &call.caller.principal.id;
+        let _in_flight = match self.limiter.admit(&target.policy, target.decision, principal, &target.id) {
+            Ok(in_flight) => in_flight,
+            Err(error) => {
+                let mut open =
+                    OpenRecord::open(self, &settings, &call, accepted, Some(&target), Some(&arguments), None);
+                if let Some(rule) = target.policy.rule_name(target.decision) {
+                    open.refused_by(rule);
+                }
+                return open.close(Err(error)).await;
+            }
+        };
         let turn = match once::claim(self, &settings, &mut call, &target, &arguments).await {
             once::Claim::Free(turn) => turn,
             once::Claim::Earlier(finished) => return finished,
@@ -61,8 +80,12 @@ impl Engine {
             }
         };
         let open = OpenRecord::open(self, &settings, &call, accepted, Some(&target), Some(&arguments), turn);
-        let finished = run::run(self, &settings, call, target, arguments, open).await;
+        let for_model = (call.caller.door == Door::Agent).then_some(settings.model_text_bytes);
+        let mut finished = run::run(self, &settings, call, target, arguments, open).await;
         drop(boarding);
+        if let Some(limit) = for_model {
+            finished.outcome = cut::for_model(&finished.outcome, limit, finished.id);
+        }
         finished
     }
 }

@@ -10,12 +10,16 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use toolway_types::{CallId, Clock, Outcome, ToolId};
 
-use crate::access::Access;
 use crate::arguments::RawArguments;
+use crate::call::many::Lanes;
 use crate::call::once::Once;
 use crate::caller::Caller;
+use crate::changed::ChangedTools;
+use crate::consent::{Grants, NoKeeper, QuestionSink, Questions};
+use crate::hook::HookEntry;
+use crate::policy::{Limiter, Policy};
 use crate::progress::ProgressSink;
-use crate::record::{Durations, Recorder};
+use crate::record::{Durations, NoRecorder, Recorder};
 use crate::registry::Registry;
 use crate::spec::ToolSpec;
 
@@ -35,6 +39,8 @@ pub struct Call {
     pub idempotency_key: Option<Arc<str>>,
     /// Where reports go.
     pub progress: Option<ProgressSink>,
+    /// Where questions to the caller go, where it is there to be asked.
+    pub questions: Option<QuestionSink>,
     /// Cancelling it ends the call. Dropping the future of [`Engine::call`] does the same.
     pub cancel: Option<CancellationToken>,
 }
@@ -51,6 +57,7 @@ impl Call {
             timeout: None,
             idempotency_key: None,
             progress: None,
+            questions: None,
             cancel: None,
         }
     }
@@ -84,7 +91,7 @@ pub struct EngineSettings {
     pub timeout_cap: Duration,
     /// The owner's own limits, by `source/tool`.
     pub tool_timeouts: BTreeMap<String, Duration>,
-    /// How long persons may take to answer, in all, within one call.
+    /// How long a person may take to answer one question, and persons on a device in all within one call.
     pub person_timeout: Duration,
     /// How long an idempotency key holds.
     pub key_lifetime: Duration,
@@ -92,8 +99,12 @@ pub struct EngineSettings {
     pub keys: usize,
     /// Most calls in flight.
     pub calls_in_flight: usize,
+    /// Most calls of one principal that [`Engine::call_many`] runs side by side.
+    pub parallel_calls: usize,
     /// Largest output, in bytes.
     pub output_bytes: usize,
+    /// Most text of a result that a model is given, in bytes.
+    pub model_text_bytes: usize,
     /// Argument names whose values are never recorded, in lower case.
     pub redact: Vec<String>,
 }
@@ -109,7 +120,9 @@ impl Default for EngineSettings {
             key_lifetime: Duration::from_secs(600),
             keys: 10_000,
             calls_in_flight: 10_000,
+            parallel_calls: 16,
             output_bytes: 16 << 20,
+            model_text_bytes: 64 << 10,
             redact: redact.map(str::to_owned).to_vec(),
         }
     }
@@ -131,9 +144,15 @@ impl EngineSettings {
 pub struct Engine {
     pub(crate) registry: Arc<Registry>,
     pub(crate) recorder: Arc<dyn Recorder>,
-    pub(crate) access: Arc<dyn Access>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) settings: ArcSwap<EngineSettings>,
+    pub(crate) policy: ArcSwap<Policy>,
+    pub(crate) hooks: ArcSwap<Arc<[HookEntry]>>,
+    pub(crate) grants: Grants,
+    pub(crate) questions: Questions,
+    pub(crate) changed: ChangedTools,
+    pub(crate) limiter: Limiter,
+    pub(crate) lanes: Lanes,
     pub(crate) once: Once,
     pub(crate) flight: Flight,
     /// Cancelled when calls still running are to end.
@@ -188,22 +207,54 @@ impl Drop for Boarding<'_> {
     }
 }
 
-impl Engine {
-    /// An engine over a registry.
+/// What an engine is made of.
+pub struct EngineParts {
+    /// Which tools there are.
+    pub registry: Arc<Registry>,
+    /// Where calls are recorded.
+    pub recorder: Arc<dyn Recorder>,
+    /// The wall clock.
+    pub clock: Arc<dyn Clock>,
+    /// What the owner can set about calls.
+    pub settings: EngineSettings,
+    /// Who may use which tool.
+    pub policy: Policy,
+    /// What was answered before.
+    pub grants: Grants,
+}
+
+impl EngineParts {
+    /// Everything allowed, nothing recorded.
     #[must_use]
-    pub fn new(
-        registry: Arc<Registry>,
-        recorder: Arc<dyn Recorder>,
-        access: Arc<dyn Access>,
-        clock: Arc<dyn Clock>,
-        settings: EngineSettings,
-    ) -> Arc<Self> {
+    pub fn new(registry: Arc<Registry>, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            registry,
+            recorder: Arc::new(NoRecorder),
+            clock,
+            settings: EngineSettings::default(),
+            policy: Policy::default(),
+            grants: Grants::new(Vec::new(), Arc::new(NoKeeper)),
+        }
+    }
+}
+
+impl Engine {
+    /// An engine.
+    #[must_use]
+    pub fn new(parts: EngineParts) -> Arc<Self> {
+        let EngineParts { registry, recorder, clock, settings, policy, grants } = parts;
         Arc::new(Self {
             registry,
             recorder,
-            access,
             clock,
             settings: ArcSwap::from_pointee(settings),
+            policy: ArcSwap::from_pointee(policy),
+            hooks: ArcSwap::from_pointee(Arc::from([])),
+            grants,
+            questions: Questions::default(),
+            changed: ChangedTools::default(),
+            limiter: Limiter::default(),
+            lanes: Lanes::default(),
             once: Once::default(),
             flight: Flight::default(),
             stopping: CancellationToken::new(),
@@ -216,10 +267,38 @@ impl Engine {
         &self.registry
     }
 
-    /// Who may use which.
+    /// Who may use which tool.
     #[must_use]
-    pub fn access(&self) -> &Arc<dyn Access> {
-        &self.access
+    pub fn policy(&self) -> Arc<Policy> {
+        self.policy.load_full()
+    }
+
+    /// Takes other rules, from the next call on. What principals have used of their limits stays counted.
+    pub fn set_policy(&self, policy: Policy) {
+        self.policy.store(Arc::new(policy));
+    }
+
+    /// Takes other hooks, from the next call on. They are asked in this order.
+    pub fn set_hooks(&self, hooks: Vec<HookEntry>) {
+        self.hooks.store(Arc::new(hooks.into()));
+    }
+
+    /// The answers that are kept.
+    #[must_use]
+    pub fn grants(&self) -> &Grants {
+        &self.grants
+    }
+
+    /// The questions that are open.
+    #[must_use]
+    pub fn questions(&self) -> &Questions {
+        &self.questions
+    }
+
+    /// The tools that are not what they were.
+    #[must_use]
+    pub fn changed(&self) -> &ChangedTools {
+        &self.changed
     }
 
     /// Takes new settings; calls under way keep what they started with.

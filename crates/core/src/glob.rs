@@ -40,11 +40,16 @@ impl Globs {
             set.add(glob.map_err(|error| bad(error.kind().to_string()))?);
             texts.push(pattern.to_owned());
         }
-        let set = set.build().map_err(|error| BadGlob {
-            pattern: texts.join(", "),
-            problem: error.kind().to_string(),
-        })?;
+        let set = set
+            .build()
+            .map_err(|error| BadGlob { pattern: texts.join(", "), problem: error.kind().to_string() })?;
         Ok(Self { patterns: texts, set })
+    }
+
+    /// No pattern at all, which nothing fits.
+    #[must_use]
+    pub fn none() -> Self {
+        Self { patterns: Vec::new(), set: GlobSet::empty() }
     }
 
     /// Whether a text fits one of them.

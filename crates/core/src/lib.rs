@@ -4,16 +4,19 @@
 //! Nothing here knows HTTP, SQL or WebSocket. Time is the runtime's monotonic clock (tests can pause it) and
 //! an injected wall clock for labels.
 
-pub mod access;
 pub mod arguments;
 mod call;
 pub mod caller;
+pub mod changed;
+pub mod consent;
 pub mod context;
 pub mod deadline;
 pub mod engine;
 pub mod function;
 pub mod glob;
 pub mod hook;
+mod permission;
+pub mod policy;
 pub mod progress;
 pub mod record;
 pub mod registry;
@@ -23,15 +26,17 @@ pub mod spec;
 mod testkit;
 pub mod tool;
 
-pub use access::{Access, ByRole};
 pub use arguments::{Arguments, RawArguments};
 pub use caller::{Caller, Door, OwnTools};
+pub use changed::ChangedTools;
+pub use consent::{Grant, Grants, Question, Questions};
 pub use context::{CallContext, CancelReason};
 pub use deadline::RunClock;
-pub use engine::{Call, Engine, EngineSettings, Finished};
+pub use engine::{Call, Engine, EngineParts, EngineSettings, Finished};
 pub use function::function;
 pub use glob::{BadGlob, Globs};
 pub use hook::{After, Before, Hook, HookEntry, HookFault, HookedCall, OnFault};
+pub use policy::{Explanation, Policy, PolicyProblem};
 pub use progress::{Progress, ProgressSink};
 pub use record::{
     CallNotes, ClosedCall, Commit, Durations, EarlierCall, IdempotencyKey, NoRecorder, OpenedCall, Recorder,

@@ -16,7 +16,7 @@ use toolway_types::{
 };
 
 use crate::{
-    Arguments, ByRole, Call, CallContext, Caller, ClosedCall, Commit, Door, EarlierCall, Engine,
+    Arguments, Call, CallContext, Caller, ClosedCall, Commit, Door, EarlierCall, Engine, EngineParts,
     EngineSettings, Finished, Keep, Lease, OpenedCall, RawArguments, Recorder, Registry, Tool, ToolSpec,
 };
 
@@ -261,8 +261,11 @@ impl World {
         let registry = Registry::new();
         let phone = registry.lease(slug("phone"), Keep::Known);
         phone.replace(tools);
-        let engine =
-            Engine::new(registry.clone(), recorder.clone(), Arc::new(ByRole), clock.clone(), settings);
+        let engine = Engine::new(EngineParts {
+            recorder: recorder.clone(),
+            settings,
+            ..EngineParts::new(registry.clone(), clock.clone())
+        });
         Self { registry, recorder, clock, engine, phone }
     }
 

@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use toolway_core::{ByRole, Engine, EngineSettings, Registry, SpecCache};
+use toolway_core::{Engine, EngineParts, EngineSettings, Registry, SpecCache};
 use toolway_store::{Durability as StoreDurability, Store, StoreError, StoreOptions};
 use toolway_types::Clock;
 
@@ -92,13 +92,11 @@ impl Gateway {
         let registry = Registry::new();
         let tail = Tail::default();
         let recorder = Recording::new(store.recorder(), Arc::clone(&metrics), tail.clone());
-        let engine = Engine::new(
-            Arc::clone(&registry),
+        let engine = Engine::new(EngineParts {
             recorder,
-            Arc::new(ByRole),
-            Arc::clone(&clock),
-            engine_settings(&settings),
-        );
+            settings: engine_settings(&settings),
+            ..EngineParts::new(Arc::clone(&registry), Arc::clone(&clock))
+        });
         let sources = Sources::load(Arc::clone(&registry), store.clone(), Arc::clone(&clock)).await?;
         let address = Address {
             local,

@@ -6,6 +6,7 @@ use tokio::sync::RwLock;
 use toolway_types::{ToolError, ToolId};
 
 use crate::engine::{Call, Engine};
+use crate::policy::{Decision, Policy};
 use crate::registry::Lookup;
 use crate::tool::Tool;
 
@@ -14,13 +15,20 @@ pub(crate) struct Target {
     pub(crate) id: ToolId,
     pub(crate) tool: Arc<dyn Tool>,
     pub(crate) barrier: Option<Arc<RwLock<()>>>,
+    /// The rules that hold for the whole of the call, and what they say.
+    pub(crate) policy: Arc<Policy>,
+    pub(crate) decision: Decision,
 }
 
 pub(super) fn target(engine: &Engine, call: &Call) -> Result<Target, ToolError> {
-    let may_use = |id: &ToolId| engine.access.may_use(&call.caller, id);
+    let policy = engine.policy.load_full();
+    let may_use = |id: &ToolId, spec: Option<&_>| policy.may_use(&call.caller, id, spec);
     let refusal = || ToolError::not_available(&call.name);
     match engine.registry.read().lookup(&call.name, &call.caller, may_use) {
-        Lookup::Found(id, tool, barrier) => Ok(Target { id, tool, barrier }),
+        Lookup::Found(id, tool, barrier) => {
+            let decision = policy.decide(&call.caller, &id, Some(tool.spec()));
+            Ok(Target { id, tool, barrier, policy, decision })
+        }
         Lookup::Unknown => Err(refusal()),
         Lookup::Ambiguous(ids) => {
             let names: Vec<_> = ids.iter().map(|id| id.exposed().to_string()).collect();

@@ -2,9 +2,10 @@
 //! half-way.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::time::Instant;
-use toolway_types::{Code, Outcome, ToolError, ToolOutput};
+use toolway_types::{Code, Outcome, RawJson, ToolError, ToolOutput};
 
 use super::lookup::Target;
 use super::once::Turn;
@@ -12,7 +13,7 @@ use super::redact::redacted;
 use crate::arguments::Arguments;
 use crate::context::CallContext;
 use crate::engine::{Call, Engine, EngineSettings, Finished};
-use crate::record::{ClosedCall, Commit, Durations, OpenedCall};
+use crate::record::{CallNotes, ClosedCall, Commit, Durations, OpenedCall};
 
 /// Bytes of a name that are recorded: no tool's name has more.
 const NAME: usize = 1024;
@@ -26,6 +27,11 @@ pub(super) struct OpenRecord<'a> {
     context: Option<CallContext>,
     turn: Option<Turn>,
     commit: Option<Commit>,
+    /// What people, hooks and rules did.
+    notes: Option<Box<CallNotes>>,
+    /// How long persons were waited for before the run, and since when one is now.
+    waited: Duration,
+    waiting_since: Option<Instant>,
     /// What it was closed with.
     finished: Option<Finished>,
 }
@@ -59,7 +65,55 @@ impl<'a> OpenRecord<'a> {
             tracing::Span::current().record("tool", tracing::field::display(tool));
         }
         let commit = engine.recorder.open(opened.clone());
-        Self { engine, opened, accepted, context: None, turn, commit: Some(commit), finished: None }
+        Self {
+            engine,
+            opened,
+            accepted,
+            context: None,
+            turn,
+            commit: Some(commit),
+            notes: None,
+            waited: Duration::ZERO,
+            waiting_since: None,
+            finished: None,
+        }
+    }
+
+    /// A person is being asked, from now on or no longer.
+    pub(super) fn waits_for_person(&mut self, waits: bool) {
+        if let Some(since) = self.waiting_since.take() {
+            self.waited += since.elapsed();
+        }
+        if waits {
+            self.waiting_since = Some(Instant::now());
+        }
+    }
+
+    /// Who let the call run: a principal, or a grant.
+    pub(super) fn approved_by(&mut self, who: String) {
+        self.notes().approved_by = Some(who.into());
+    }
+
+    /// A hook changed or ended something.
+    pub(super) fn changed_by(&mut self, hook: &Arc<str>) {
+        let hooks = &mut self.notes().hooks;
+        if !hooks.contains(hook) {
+            hooks.push(hook.clone());
+        }
+    }
+
+    /// The arguments that hooks made of the caller's, secrets already replaced.
+    pub(super) fn ran_with(&mut self, arguments: RawJson) {
+        self.notes().ran_with = Some(arguments);
+    }
+
+    /// The rule that refused the call.
+    pub(super) fn refused_by(&mut self, rule: &str) {
+        self.notes().rule = Some(rule.into());
+    }
+
+    fn notes(&mut self) -> &mut CallNotes {
+        self.notes.get_or_insert_default()
     }
 
     /// Waits until the record is on disk, where that was asked for.
@@ -93,15 +147,29 @@ impl<'a> OpenRecord<'a> {
             durations,
         };
         self.finished = Some(finished.clone());
-        let closed = ClosedCall { opened: self.opened.clone(), outcome, durations, attempts, notes: None };
+        let closed = ClosedCall {
+            opened: self.opened.clone(),
+            outcome,
+            durations,
+            attempts,
+            notes: self.notes.take(),
+        };
         (finished, self.engine.recorder.close(closed))
     }
 
     fn durations(&self) -> Durations {
         let total = self.accepted.elapsed();
-        let Some(context) = &self.context else { return Durations { total, ..Durations::default() } };
+        let before = self.waited + self.waiting_since.map_or(Duration::ZERO, |since| since.elapsed());
+        let Some(context) = &self.context else {
+            return Durations { total, waiting: before, ..Durations::default() };
+        };
         let (waiting, queued) = (context.clock().waited(), context.queued());
-        Durations { total, waiting, queued, running: context.running().saturating_sub(waiting) }
+        Durations {
+            total,
+            waiting: before + waiting,
+            queued,
+            running: context.running().saturating_sub(waiting),
+        }
     }
 }
 

@@ -13,6 +13,8 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use toolway_types::{Code, ToolError, ToolOutput};
 
+use super::consent;
+use super::hooks::Hooked;
 use super::lookup::Target;
 use super::record::OpenRecord;
 use crate::arguments::Arguments;
@@ -22,6 +24,7 @@ use crate::engine::{Call, Engine, EngineSettings, Finished};
 
 type RunResult = Result<ToolOutput, ToolError>;
 
+/// Gets a person's consent where the rules want it, asks the hooks, and runs the tool.
 pub(super) async fn run(
     engine: &Arc<Engine>,
     settings: &EngineSettings,
@@ -30,6 +33,17 @@ pub(super) async fn run(
     arguments: Arguments,
     mut open: OpenRecord<'_>,
 ) -> Finished {
+    let asked = {
+        let consent = consent::obtain(engine, settings, &call, &target, &arguments, &mut open);
+        tokio::select! {
+            biased;
+            consent = consent => consent,
+            reason = ended_from_outside(engine, call.cancel.as_ref()) => Err(ended(reason)),
+        }
+    };
+    if let Err(refused) = asked {
+        return open.close(Err(refused)).await;
+    }
     let spec = target.tool.spec();
     // The one deadline: the least of the tool's limit, the caller's and the cap.
     let limit = settings.tool_timeout(&target.id, spec).min(settings.timeout_cap);
@@ -38,19 +52,27 @@ pub(super) async fn run(
     let clock = RunClock::start(limits.run, None, settings.person_timeout);
     let context = CallContext::new(call.id, call.caller, clock, call.progress);
     open.runs_in(&context);
+    let hooks = engine.hooks.load_full();
+    let mut hooked = Hooked::of(&hooks, &target, &context, &arguments);
     let result = {
         let mut stopped = pin!(stopped(engine, &context, call.cancel.as_ref()));
         let before = tokio::select! {
             biased;
-            reason = &mut stopped => Some(reason),
-            () = open.committed() => None,
-        };
-        match before {
-            Some(reason) => {
+            reason = &mut stopped => {
                 let _ = context.cancel(reason);
                 Err(limits.error(reason))
             }
-            None => {
+            arguments = async {
+                open.committed().await;
+                match &mut hooked {
+                    None => Ok(arguments),
+                    Some(hooked) => hooked.before(&target, settings, &mut open).await,
+                }
+            } => arguments,
+        };
+        match before {
+            Err(error) => Err(error),
+            Ok(arguments) => {
                 let mut task = RunningTask::spawn(engine, target, arguments, &context, limits);
                 tokio::select! {
                     biased;
@@ -60,11 +82,27 @@ pub(super) async fn run(
             }
         }
     };
+    let result = match hooked {
+        None => result,
+        Some(hooked) => hooked.after(result, context.is_dispatched(), &mut open).await,
+    };
     open.close(result.and_then(|output| within_size(output, settings.output_bytes, &context))).await
 }
 
 /// Waits until the call is ended from outside the tool.
 async fn stopped(engine: &Engine, context: &CallContext, cancel: Option<&CancellationToken>) -> CancelReason {
+    tokio::select! {
+        biased;
+        expiry = context.clock().expired() => match expiry {
+            Expiry::Deadline => CancelReason::Deadline,
+            Expiry::Silence => CancelReason::Silence,
+        },
+        reason = ended_from_outside(engine, cancel) => reason,
+    }
+}
+
+/// Waits until the caller or the gateway ends the call.
+async fn ended_from_outside(engine: &Engine, cancel: Option<&CancellationToken>) -> CancelReason {
     let cancelled = async {
         match cancel {
             Some(cancel) => cancel.cancelled().await,
@@ -73,12 +111,16 @@ async fn stopped(engine: &Engine, context: &CallContext, cancel: Option<&Cancell
     };
     tokio::select! {
         biased;
-        expiry = context.clock().expired() => match expiry {
-            Expiry::Deadline => CancelReason::Deadline,
-            Expiry::Silence => CancelReason::Silence,
-        },
         () = cancelled => CancelReason::Caller,
         () = engine.stopping.cancelled() => CancelReason::Shutdown,
+    }
+}
+
+/// What a call ends in that somebody other than a clock ended.
+fn ended(reason: CancelReason) -> ToolError {
+    match reason {
+        CancelReason::Shutdown => ToolError::new(Code::ShuttingDown, "The gateway is shutting down"),
+        _ => ToolError::new(Code::Cancelled, "The call was cancelled"),
     }
 }
 
@@ -100,8 +142,7 @@ impl Limits {
                 let bound = words(self.silence.unwrap_or(self.run));
                 ToolError::new(Code::NoProgress, format!("The tool reported no progress for {bound}"))
             }
-            CancelReason::Caller => ToolError::new(Code::Cancelled, "The call was cancelled"),
-            CancelReason::Shutdown => ToolError::new(Code::ShuttingDown, "The gateway is shutting down"),
+            CancelReason::Caller | CancelReason::Shutdown => ended(reason),
         }
     }
 }

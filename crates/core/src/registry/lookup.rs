@@ -7,6 +7,7 @@ use toolway_types::{Slug, ToolId};
 
 use super::{Snapshot, SourceView};
 use crate::caller::{Caller, OwnTools};
+use crate::spec::ToolSpec;
 use crate::tool::Tool;
 
 /// The source of the tools that come with Toolway: their full names have no prefix.
@@ -45,9 +46,14 @@ impl Lookup {
 impl Snapshot {
     /// The tool that a caller means by a name: an exact full name first, its source here or away; then a bare
     /// name on the caller's own connection; then a bare name that only one known source has. `may_use` says
-    /// which tools exist for this caller.
+    /// which tools exist for this caller; of one that is away there is no spec.
     #[must_use]
-    pub fn lookup(&self, name: &str, caller: &Caller, may_use: impl Fn(&ToolId) -> bool) -> Lookup {
+    pub fn lookup(
+        &self,
+        name: &str,
+        caller: &Caller,
+        may_use: impl Fn(&ToolId, Option<&ToolSpec>) -> bool,
+    ) -> Lookup {
         let own = caller.own.as_ref();
         let found = match self.by_full_name(name) {
             Some(Full::Live(slug, source, tool)) => {
@@ -63,7 +69,8 @@ impl Snapshot {
             },
         };
         match &found {
-            Lookup::Found(id, ..) | Lookup::Away(id) if !may_use(id) => Lookup::Unknown,
+            Lookup::Found(id, tool, _) if !may_use(id, Some(tool.spec())) => Lookup::Unknown,
+            Lookup::Away(id) if !may_use(id, None) => Lookup::Unknown,
             _ => found,
         }
     }
@@ -92,10 +99,12 @@ impl Snapshot {
         Some(Lookup::found(slug, source, tool))
     }
 
-    fn by_unique_name(&self, name: &str, may_use: impl Fn(&ToolId) -> bool) -> Lookup {
+    fn by_unique_name(&self, name: &str, may_use: impl Fn(&ToolId, Option<&ToolSpec>) -> bool) -> Lookup {
         let Some((bare, slugs)) = self.by_bare_name.get_key_value(name) else { return Lookup::Unknown };
         let ids = slugs.iter().map(|slug| ToolId::new(slug.clone(), bare.clone()));
-        let mut ids: Vec<_> = ids.filter(|id| may_use(id)).take(MAX_LISTED).collect();
+        let spec_of = |id: &ToolId| self.sources.get(&id.source).and_then(|source| source.tool(name));
+        let mine = ids.filter(|id| may_use(id, spec_of(id).map(|tool| &**tool.spec())));
+        let mut ids: Vec<_> = mine.take(MAX_LISTED).collect();
         if ids.is_empty() {
             return Lookup::Unknown;
         }

@@ -117,7 +117,8 @@ fn caller(token: &TokenState) -> toolway_core::Caller {
 async fn list(Caller(token): Caller, State(app): State<Arc<App>>) -> Json<ToolList> {
     let caller = caller(&token);
     let snapshot = app.registry.snapshot();
-    let mine = snapshot.tools().filter(|(id, _)| app.engine.access().may_use(&caller, id));
+    let policy = app.engine.policy();
+    let mine = snapshot.tools().filter(|(id, tool)| policy.may_use(&caller, id, Some(tool.spec())));
     let tools = mine.map(|(id, tool)| ToolView::of(&app, &id, tool)).collect();
     Json(ToolList { spec_version: toolway_types::spec::SPEC_VERSION, tools })
 }
@@ -140,7 +141,8 @@ async fn show(
     PathOf(name): PathOf<String>,
 ) -> Result<Json<ToolView>, ApiError> {
     let caller = caller(&token);
-    let may_use = |id: &ToolId| app.engine.access().may_use(&caller, id);
+    let policy = app.engine.policy();
+    let may_use = |id: &ToolId, spec: Option<&_>| policy.may_use(&caller, id, spec);
     let missing = || ApiError::not_found("tool_not_available", format!("Tool {name} is not available"));
     match app.registry.snapshot().lookup(&name, &caller, may_use) {
         Lookup::Found(id, tool, _) => Ok(Json(ToolView::of(&app, &id, &tool))),

@@ -1,11 +1,12 @@
 //! What a caller is told of a name that leads nowhere.
 
-use std::sync::Arc;
+use toolway_types::{Code, ErrorKind, Role};
 
-use toolway_types::{Code, ErrorKind, Role, ToolId};
-
+use crate::policy::definition::{
+    ApprovalSettings, Effect, PermissionSettings, PolicySettings, RuleDefinition, When,
+};
 use crate::testkit::{World, answering, assert_code, call, caller, error, slug, text};
-use crate::{Access, Call, Caller, Engine, EngineSettings, Keep, OwnTools, RawArguments};
+use crate::{Call, Caller, Keep, OwnTools, Policy, RawArguments};
 
 #[tokio::test(start_paused = true)]
 async fn an_unknown_name_is_refused_in_the_seeds_words() {
@@ -35,20 +36,16 @@ async fn the_name_stands_in_the_refusal_as_it_was_given() {
 
 #[tokio::test(start_paused = true)]
 async fn what_may_not_be_used_looks_like_what_is_not_there() {
-    struct NoScan;
-    impl Access for NoScan {
-        fn may_use(&self, _: &Caller, tool: &ToolId) -> bool {
-            tool.tool.as_str() != "scan"
-        }
-    }
     let world = World::new(vec![answering("scan", "x"), answering("ring", "rang")]);
-    let engine = Engine::new(
-        world.registry.clone(),
-        world.recorder.clone(),
-        Arc::new(NoScan),
-        world.clock.clone(),
-        EngineSettings::default(),
-    );
+    let deny = RuleDefinition {
+        when: When { tools: vec!["*/scan".to_owned()], ..When::default() },
+        effect: Effect::Deny,
+        ..RuleDefinition::default()
+    };
+    let rules = PolicySettings { rules: vec![deny], ..PolicySettings::default() };
+    let policy = Policy::compile(&rules, &ApprovalSettings::default(), &PermissionSettings::default());
+    world.engine.set_policy(policy.unwrap());
+    let engine = &world.engine;
     for name in ["scan", "phone__scan"] {
         let refused = engine.call(call(name, "{}")).await;
         let unknown = engine.call(call("unknown", "{}")).await;

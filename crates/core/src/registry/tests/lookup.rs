@@ -17,7 +17,7 @@ pub(super) fn short(lookup: &Lookup) -> String {
 }
 
 fn seen_by(registry: &Registry, caller: &Caller, name: &str) -> String {
-    short(&registry.snapshot().lookup(name, caller, |_| true))
+    short(&registry.snapshot().lookup(name, caller, |_, _| true))
 }
 
 fn from_outside(registry: &Registry, name: &str) -> String {
@@ -87,7 +87,7 @@ fn what_a_caller_may_not_use_does_not_exist_for_it() {
     let pc = source(&registry, "pc", &["scan", "ring"]);
     let somebody = caller("somebody", Role::Client);
     let only_phone = |name: &str, caller: &Caller| {
-        short(&registry.snapshot().lookup(name, caller, |id| id.source == slug("phone")))
+        short(&registry.snapshot().lookup(name, caller, |id, _| id.source == slug("phone")))
     };
     assert_eq!(only_phone("scan", &somebody), "phone/scan", "the other one does not make it ambiguous");
     for name in ["pc__scan", "ring", "pc__ring"] {
@@ -163,7 +163,7 @@ fn on_each_connection_of_a_source_its_own_registration_answers() {
     let [firsts, seconds] = ["first", "second"].map(|says| answering("scan", says));
     first.replace(vec![firsts.clone(), answering("only_first", "x")]);
     second.replace(vec![seconds.clone()]);
-    let answers = |caller: &Caller, name: &str| match registry.snapshot().lookup(name, caller, |_| true) {
+    let answers = |caller: &Caller, name: &str| match registry.snapshot().lookup(name, caller, |_, _| true) {
         Lookup::Found(_, tool, _) => tool,
         other => panic!("{other:?}"),
     };
@@ -212,7 +212,7 @@ fn names_that_had_to_be_changed_are_found_by_what_callers_see() {
 fn a_refusal_lists_a_bounded_number() {
     let registry = Registry::new();
     let _leases: Vec<_> = (0..100).map(|n| source(&registry, &format!("d{n:03}"), &["scan"])).collect();
-    let found = registry.snapshot().lookup("scan", &caller("x", Role::Client), |_| true);
+    let found = registry.snapshot().lookup("scan", &caller("x", Role::Client), |_, _| true);
     let Lookup::Ambiguous(ids) = found else { panic!("{found:?}") };
     assert_eq!(ids.len(), 16);
     assert_eq!(ids[15].to_string(), "d015/scan");
@@ -225,7 +225,8 @@ fn sources_with_sequential_tools_have_one_barrier() {
         let document = toolway_types::SpecDocument { sequential: true, ..document(name) };
         crate::testkit::endless(document)
     };
-    let barrier = |name: &str| match registry.snapshot().lookup(name, &caller("x", Role::Client), |_| true) {
+    let barrier = |name: &str| match registry.snapshot().lookup(name, &caller("x", Role::Client), |_, _| true)
+    {
         Lookup::Found(_, _, barrier) => barrier,
         other => panic!("{other:?}"),
     };

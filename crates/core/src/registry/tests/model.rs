@@ -190,7 +190,7 @@ impl Pair {
         let bare = NAMES.iter().map(|name| (*name).to_owned());
         for text in exposed.chain(bare) {
             let (expected, expected_tool) = self.model.lookup(&text);
-            let found = snapshot.lookup(&text, &caller("x", Role::Client), |_| true);
+            let found = snapshot.lookup(&text, &caller("x", Role::Client), |_, _| true);
             prop_assert_eq!(lookup::short(&found), expected, "{}", text);
             match (found, expected_tool) {
                 (Lookup::Found(_, tool, _), Some(expected)) => prop_assert!(Arc::ptr_eq(&tool, &expected)),

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use toolway_core::{
-    ByRole, Call, Caller, ClosedCall, Commit, EarlierCall, Engine, EngineSettings, Finished, Keep,
+    Call, Caller, ClosedCall, Commit, EarlierCall, Engine, EngineParts, EngineSettings, Finished, Keep,
     OpenedCall, RawArguments, Recorder, Registry, SpecCache,
 };
 use toolway_types::{Outcome, PrincipalId, SpecDocument, SystemClock, ToolOutput};
@@ -122,13 +122,14 @@ struct World {
 impl World {
     async fn new() -> Self {
         let (registry, log) = (Registry::new(), Arc::new(Log::default()));
-        let engine = Engine::new(
-            registry.clone(),
-            log.clone(),
-            Arc::new(ByRole),
-            Arc::new(SystemClock),
-            EngineSettings { person_timeout: Duration::from_millis(300), ..EngineSettings::default() },
-        );
+        let engine = Engine::new(EngineParts {
+            recorder: log.clone(),
+            settings: EngineSettings {
+                person_timeout: Duration::from_millis(300),
+                ..EngineSettings::default()
+            },
+            ..EngineParts::new(registry.clone(), Arc::new(SystemClock))
+        });
         let slug = "phone".parse().unwrap();
         let source = Source::new(slug, PrincipalId::from("t"), None, SourceState::default());
         let seat = new_seat(&registry, &source);

@@ -1,0 +1,222 @@
+//! Permissions and approval: what a person has to say before a call runs. Nothing that a client sends with its
+//! call has a part in it.
+
+use toolway_types::{Code, RawJson, ToolError};
+
+use super::lookup::Target;
+use super::record::OpenRecord;
+use super::redact::redacted;
+use crate::arguments::Arguments;
+use crate::consent::{Answer, Asked, Choice, Question, QuestionId, QuestionKind, Sought, Verdict};
+use crate::engine::{Call, Engine, EngineSettings};
+use crate::policy::Approval;
+use crate::policy::definition::PermissionState;
+
+/// Bytes of arguments that a person is shown.
+const PREVIEW: usize = 2048;
+
+/// Gets a person's consent where the rules want it. The time that takes is not the call's.
+pub(super) async fn obtain(
+    engine: &Engine,
+    settings: &EngineSettings,
+    call: &Call,
+    target: &Target,
+    arguments: &Arguments,
+    open: &mut OpenRecord<'_>,
+) -> Result<(), ToolError> {
+    let policy = &target.policy;
+    let spec = target.tool.spec();
+    let asking = Asking { engine, settings, call, target, arguments };
+    for (permission, state) in policy.permissions(&call.caller, &target.id, spec) {
+        match state {
+            PermissionState::Granted => {}
+            PermissionState::Denied => return Err(denied(permission)),
+            PermissionState::DeniedAlways => {
+                return Err(denied_always(permission, "the setting permissions.rules changes that"));
+            }
+            PermissionState::Ask => {
+                let reason = format!("{} needs the permission {permission}", target.id);
+                asking.decide(open, QuestionKind::Permission(permission.into()), reason, true).await?;
+            }
+        }
+    }
+    if policy.holds_changed_tools() && engine.changed.contains(&target.id) {
+        let reason = format!("{} is not what it was when it was last accepted", target.id);
+        asking.decide(open, QuestionKind::ChangedTool, reason, false).await?;
+    }
+    let caller_may_answer = match policy.approval(target.decision) {
+        Approval::NotNeeded => return Ok(()),
+        Approval::Owner => false,
+        Approval::OwnerOrCaller => true,
+    };
+    let reason = match policy.rule_name(target.decision) {
+        Some(rule) if target.decision.effect == crate::policy::definition::Effect::Ask => {
+            format!("the rule {rule:?} asks before {} runs", target.id)
+        }
+        _ => format!("calls of {} wait for approval", target.id),
+    };
+    asking.decide(open, QuestionKind::Approval, reason, caller_may_answer).await
+}
+
+struct Asking<'a> {
+    engine: &'a Engine,
+    settings: &'a EngineSettings,
+    call: &'a Call,
+    target: &'a Target,
+    arguments: &'a Arguments,
+}
+
+impl Asking<'_> {
+    /// Takes what was answered before, or asks.
+    async fn decide(
+        &self,
+        open: &mut OpenRecord<'_>,
+        kind: QuestionKind,
+        reason: String,
+        caller_may_answer: bool,
+    ) -> Result<(), ToolError> {
+        let permission = kind.permission().cloned();
+        // An answer that let a tool run before does not speak of what the tool has become since.
+        if kind != QuestionKind::ChangedTool
+            && let Some((verdict, grant)) = self.earlier(permission.as_deref())
+        {
+            return match verdict {
+                Verdict::Granted => {
+                    open.approved_by(format!("grant:{grant}"));
+                    Ok(())
+                }
+                Verdict::DeniedAlways => Err(self
+                    .refusal(permission.as_deref(), Choice::DeniedAlways)
+                    .with_hint(format!("`toolway grants revoke {grant}` changes that"))),
+            };
+        }
+        let question = self.question(kind, reason, caller_may_answer);
+        let patience = self.settings.person_timeout;
+        open.waits_for_person(true);
+        let answer =
+            self.engine.questions.ask(question.clone(), self.call.questions.as_ref(), patience).await;
+        open.waits_for_person(false);
+        match answer {
+            Asked::NobodyThere => Err(self.unavailable(permission.as_deref(), "nobody is there to ask")),
+            Asked::NoAnswer => {
+                let within = format!("nobody answered within {} s", patience.as_secs());
+                Err(self.unavailable(permission.as_deref(), &within))
+            }
+            Asked::Answered(answer) => self.answered(open, &question, &answer).await,
+        }
+    }
+
+    async fn answered(
+        &self,
+        open: &mut OpenRecord<'_>,
+        question: &Question,
+        answer: &Answer,
+    ) -> Result<(), ToolError> {
+        let now = self.engine.clock.now_ms();
+        if question.kind == QuestionKind::ChangedTool {
+            if answer.choice == Choice::Granted && answer.scope == crate::consent::Scope::Always {
+                self.engine.changed.set(&self.target.id, false);
+            }
+        } else {
+            self.engine.grants.remember(question, answer, now).await;
+        }
+        match answer.choice {
+            Choice::Granted => {
+                open.approved_by(answer.by.to_string());
+                Ok(())
+            }
+            refused => Err(self.refusal(question.kind.permission().map(AsRef::as_ref), refused)),
+        }
+    }
+
+    fn earlier(&self, permission: Option<&str>) -> Option<(Verdict, crate::consent::GrantId)> {
+        let caller = &self.call.caller;
+        let tool_text = self.target.id.to_string();
+        let sought = Sought {
+            permission,
+            tool_text: &tool_text,
+            principal: &caller.principal.id,
+            agent: caller.agent(),
+            session: caller.session.as_ref(),
+        };
+        self.engine.grants.verdict(&sought, self.engine.clock.now_ms())
+    }
+
+    fn question(&self, kind: QuestionKind, reason: String, caller_may_answer: bool) -> Question {
+        let caller = &self.call.caller;
+        let now = self.engine.clock.now_ms();
+        let patience = i64::try_from(self.settings.person_timeout.as_millis()).unwrap_or(i64::MAX);
+        Question {
+            id: QuestionId::new(),
+            kind,
+            call: self.call.id,
+            tool: self.target.id.clone(),
+            principal: caller.principal.id.clone(),
+            agent: caller.agent().cloned(),
+            session: caller.session.clone(),
+            reason,
+            arguments: self.preview(),
+            caller_may_answer,
+            asked_ms: now,
+            expires_ms: now.saturating_add(patience),
+        }
+    }
+
+    fn preview(&self) -> RawJson {
+        let marked = self.target.tool.spec().parameters().secrets();
+        let shown = redacted(self.arguments, marked, &self.settings.redact);
+        if shown.get().len() <= PREVIEW {
+            return shown;
+        }
+        let start = shown.get().get(..shown.get().floor_char_boundary(PREVIEW)).unwrap_or_default();
+        let left = shown.get().len() - start.len();
+        RawJson::from(&serde_json::Value::from(format!("{start}… ({left} bytes more)")))
+    }
+
+    fn refusal(&self, permission: Option<&str>, choice: Choice) -> ToolError {
+        match (permission, choice) {
+            (Some(permission), Choice::DeniedAlways) => {
+                denied_always(permission, "the owner can take that back with `toolway grants revoke`")
+            }
+            (Some(permission), _) => denied(permission),
+            (None, Choice::DeniedAlways) => {
+                let message = format!("The call of {} was denied by the user for good", self.target.id);
+                ToolError::new(Code::DeniedAlways, message)
+                    .with_hint("The owner can take that back with `toolway grants revoke`")
+            }
+            (None, _) => {
+                ToolError::new(Code::Denied, format!("The call of {} was denied by the user", self.target.id))
+            }
+        }
+    }
+
+    fn unavailable(&self, permission: Option<&str>, why: &str) -> ToolError {
+        let principal = &self.call.caller.principal.id;
+        let (what, option) = match permission {
+            Some(permission) => {
+                (format!("The permission {permission}"), format!(" --permission {permission}"))
+            }
+            None => (format!("The call of {}", self.target.id), String::new()),
+        };
+        ToolError::new(Code::ApprovalUnavailable, format!("{what} needs a person's approval, and {why}"))
+            .with_hint(format!(
+                "The owner can answer while `toolway approvals watch` runs, or grant it beforehand: `toolway \
+                 grants add {} --for {principal}{option}`",
+                self.target.id
+            ))
+    }
+}
+
+fn denied(permission: &str) -> ToolError {
+    ToolError::new(Code::Denied, format!("Permission {permission} was denied by the user"))
+}
+
+fn denied_always(permission: &str, change: &str) -> ToolError {
+    let message =
+        format!("Permission {permission} was denied by the user for good; asking again is of no use");
+    let mut hint = change.to_owned();
+    if let Some(first) = hint.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    ToolError::new(Code::DeniedAlways, message).with_hint(hint)
+}
