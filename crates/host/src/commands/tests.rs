@@ -1,3 +1,7 @@
+use std::collections::HashMap;
+
+use serde_json::json;
+
 use super::*;
 
 const SH: &str = r#"name = "a"

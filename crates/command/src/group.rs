@@ -2,7 +2,7 @@
 
 /// Kills the group when it is dropped, unless nothing of it is left.
 #[derive(Debug)]
-pub(super) struct Group {
+pub(crate) struct Group {
     #[cfg(unix)]
     leader: Option<rustix::process::Pid>,
 }
@@ -10,7 +10,7 @@ pub(super) struct Group {
 impl Group {
     /// The group of a child that was started as its leader.
     #[cfg(unix)]
-    pub(super) fn of(child: &tokio::process::Child) -> Self {
+    pub(crate) fn of(child: &tokio::process::Child) -> Self {
         let leader =
             child.id().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw);
         Self { leader }
@@ -18,12 +18,12 @@ impl Group {
 
     /// Elsewhere only the child itself is killed, by its own handle.
     #[cfg(not(unix))]
-    pub(super) fn of(_child: &tokio::process::Child) -> Self {
+    pub(crate) fn of(_child: &tokio::process::Child) -> Self {
         Self {}
     }
 
     /// Kills whatever is left of it.
-    pub(super) fn kill(&self) {
+    pub(crate) fn kill(&self) {
         #[cfg(unix)]
         if let Some(leader) = self.leader {
             // An error means that nobody is left.

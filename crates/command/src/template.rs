@@ -2,9 +2,9 @@
 //! the values hold.
 
 use serde_json::Value;
-use toolway_device::{Code, JsonObject, ToolError};
+use toolway_types::{Code, JsonObject, ToolError};
 
-use super::file::{Arg, Problem};
+use crate::definition::{Arg, Problem};
 
 /// A piece of an element.
 #[derive(Debug, PartialEq)]
@@ -17,10 +17,10 @@ enum Piece {
 type Group = Vec<Vec<Piece>>;
 
 #[derive(Debug)]
-pub(super) struct Template(Vec<Group>);
+pub(crate) struct Template(Vec<Group>);
 
 impl Template {
-    pub(super) fn parse(args: &[Arg]) -> Result<Self, Problem> {
+    pub(crate) fn parse(args: &[Arg]) -> Result<Self, Problem> {
         let group = |arg: &Arg| match arg {
             Arg::One(element) => Ok(vec![pieces(element)?]),
             Arg::Together(elements) => elements.iter().map(|element| pieces(element)).collect(),
@@ -29,7 +29,7 @@ impl Template {
     }
 
     /// The parameters that it names.
-    pub(super) fn holes(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn holes(&self) -> impl Iterator<Item = &str> {
         self.0.iter().flatten().flatten().filter_map(|piece| match piece {
             Piece::Hole(name) => Some(name.as_str()),
             Piece::Text(_) => None,
@@ -37,7 +37,7 @@ impl Template {
     }
 
     /// The `argv` for these arguments, without the program.
-    pub(super) fn fill(&self, args: &JsonObject) -> Result<Vec<String>, ToolError> {
+    pub(crate) fn fill(&self, args: &JsonObject) -> Result<Vec<String>, ToolError> {
         let mut argv = Vec::new();
         for group in &self.0 {
             let filled = group.iter().map(|element| fill(element, args)).collect::<Option<Vec<_>>>();
@@ -109,62 +109,4 @@ fn pieces(element: &str) -> Result<Vec<Piece>, Problem> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    fn template(args: &[&str]) -> Template {
-        let args: Vec<_> = args.iter().map(|arg| Arg::One((*arg).to_owned())).collect();
-        Template::parse(&args).unwrap()
-    }
-
-    fn filled(template: &Template, args: Value) -> Vec<String> {
-        template.fill(args.as_object().unwrap()).unwrap()
-    }
-
-    #[test]
-    fn a_value_is_one_element_whatever_it_holds() {
-        let template = template(&["--", "{text}", "--n={n}", "{{{text}}}", ""]);
-        let argv = filled(&template, json!({ "text": "a b; rm -rf ~ $(x) \"", "n": 1.5 }));
-        assert_eq!(argv, ["--", "a b; rm -rf ~ $(x) \"", "--n=1.5", "{a b; rm -rf ~ $(x) \"}", ""]);
-    }
-
-    #[test]
-    fn values_that_are_no_text_are_json() {
-        let template = template(&["{a}", "{b}", "{c}", "{d}"]);
-        let argv = filled(&template, json!({ "a": [1, "x"], "b": { "k": null }, "c": true, "d": 12 }));
-        assert_eq!(argv, [r#"[1,"x"]"#, r#"{"k":null}"#, "true", "12"]);
-    }
-
-    #[test]
-    fn an_element_without_its_value_goes_and_a_group_goes_together() {
-        let args = [
-            Arg::One("--all={all}".into()),
-            Arg::Together(vec!["--limit".into(), "{limit}".into()]),
-            Arg::One("last".into()),
-        ];
-        let template = Template::parse(&args).unwrap();
-        assert_eq!(filled(&template, json!({})), ["last"]);
-        assert_eq!(filled(&template, json!({ "all": null, "limit": 3 })), ["--limit", "3", "last"]);
-        assert_eq!(template.holes().collect::<Vec<_>>(), ["all", "limit"]);
-    }
-
-    #[test]
-    fn a_value_is_not_searched_for_holes() {
-        let template = template(&["{a}{b}"]);
-        assert_eq!(filled(&template, json!({ "a": "{b}", "b": "{a}" })), ["{b}{a}"]);
-    }
-
-    #[test]
-    fn null_characters_are_refused() {
-        let error = template(&["{a}"]).fill(json!({ "a": "x\0y" }).as_object().unwrap()).unwrap_err();
-        assert_eq!(error.code, Code::InvalidArguments);
-    }
-
-    #[test]
-    fn odd_braces_are_refused() {
-        for element in ["{", "{a", "a}", "{}", "{a{b}"] {
-            assert!(Template::parse(&[Arg::One(element.to_owned())]).is_err(), "{element}");
-        }
-    }
-}
+mod tests;

@@ -3,11 +3,11 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::Surroundings;
-use super::file::Problem;
+use crate::definition::Problem;
+use crate::process::Surroundings;
 
 /// The absolute path of a program.
-pub(super) fn find(program: &str, surroundings: &Surroundings) -> Result<PathBuf, Problem> {
+pub(crate) fn find(program: &str, surroundings: &Surroundings) -> Result<PathBuf, Problem> {
     let path = Path::new(program);
     if program.is_empty() {
         return Err(Problem("program is empty".to_owned()));

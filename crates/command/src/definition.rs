@@ -1,0 +1,134 @@
+//! The form of one `[[tool]]`.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use toolway_types::{Annotations, RawJson, SpecDocument};
+
+use crate::parameters;
+
+/// What is wrong with one definition, in words.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Problem(pub String);
+
+/// What a definition says of its tool, whatever it is that runs.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Described {
+    /// As callers name it.
+    pub name: String,
+    /// A name for people.
+    pub title: Option<String>,
+    /// What it does.
+    pub description: String,
+    /// The schema of its arguments.
+    pub parameters: Option<Parameters>,
+    /// Never beside another tool of its source.
+    #[serde(default)]
+    pub sequential: bool,
+    /// It changes nothing.
+    #[serde(default)]
+    pub read_only: bool,
+    /// Whether it may destroy something.
+    pub destructive: Option<bool>,
+    /// Whether it reaches beyond this computer.
+    pub open_world: Option<bool>,
+    /// The permissions that it needs.
+    #[serde(default)]
+    pub permissions: Vec<String>,
+}
+
+impl Described {
+    /// The keys of a `[[tool]]` that are read here. All others belong to what runs.
+    pub(crate) const KEYS: [&str; 9] = [
+        "name",
+        "title",
+        "description",
+        "parameters",
+        "sequential",
+        "read_only",
+        "destructive",
+        "open_world",
+        "permissions",
+    ];
+
+    /// The spec, without a timeout.
+    ///
+    /// # Errors
+    /// [`Problem`] where the parameters are no schema of an object.
+    pub fn spec(self) -> Result<SpecDocument, Problem> {
+        let parameters = parameters::schema(self.parameters)?;
+        let annotations = Annotations {
+            read_only_hint: self.read_only.then_some(true),
+            destructive_hint: self.destructive,
+            open_world_hint: self.open_world,
+            ..Annotations::default()
+        };
+        let mut spec = SpecDocument::named(self.name);
+        spec.title = self.title;
+        spec.description = Some(self.description);
+        spec.parameters = Some(RawJson::from(&parameters));
+        if annotations != Annotations::default() {
+            spec.annotations = RawJson::from_value(&annotations).ok();
+        }
+        spec.permissions = self.permissions;
+        spec.sequential = self.sequential;
+        Ok(spec)
+    }
+}
+
+/// What runs, where it is a command.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Definition {
+    pub(crate) program: String,
+    #[serde(default)]
+    pub(crate) args: Vec<Arg>,
+    #[serde(default)]
+    pub(crate) input: Input,
+    #[serde(default)]
+    pub(crate) output: Output,
+    pub(crate) timeout_s: Option<f64>,
+    #[serde(default)]
+    pub(crate) env: Vec<String>,
+    #[serde(default)]
+    pub(crate) env_set: BTreeMap<String, String>,
+    pub(crate) working_dir: Option<String>,
+}
+
+/// One element of `args`, or several that come and go together.
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "an element of args is text, or a list of texts")]
+pub(crate) enum Arg {
+    One(String),
+    Together(Vec<String>),
+}
+
+/// A JSON Schema, as a table or as JSON text.
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "parameters are a table, or JSON in a string")]
+pub enum Parameters {
+    /// JSON.
+    Text(String),
+    /// TOML.
+    Table(toml::Table),
+}
+
+/// How a command gets its arguments.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Input {
+    #[default]
+    Argv,
+    StdinJson,
+}
+
+/// What its standard output is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Output {
+    #[default]
+    Text,
+    Json,
+}
