@@ -115,7 +115,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let page = store.calls().list(&CallFilter::default(), None, 100).await?.calls.len();
     writeln!(stdout(), "the newest {page} in {:?}", began.elapsed())?;
     let began = Instant::now();
-    let removed = store.calls().purge(i64::MAX).await?;
+    let removed = store.calls().remove_all(&CallFilter::default()).await?;
     writeln!(
         stdout(),
         "{} removed in {:?}, {} bytes freed",

@@ -1,9 +1,10 @@
 //! A recorded call, as it is read back.
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 use toolway_core::caller::Door;
+use toolway_core::record::CallNotes;
 use toolway_types::{CallId, Code, ErrorKind, PrincipalId, RawJson, Role, ToolId};
 
 use crate::error::StoreError;
@@ -15,7 +16,8 @@ pub(crate) const DOORS: &[Door] = &[Door::Rest, Door::WebSocket, Door::Agent, Do
 
 /// The columns that [`CallRow::read`] reads, in its order.
 pub(crate) const COLUMNS: &str = "seq, id, started_ms, status, code, name, source, tool, principal, role, door, \
-     agent, total_us, waiting_us, queued_us, running_us, attempts, arguments, outcome";
+     agent, session, turn, approved_by, notes, total_us, waiting_us, queued_us, running_us, attempts, arguments, \
+     ran_with, outcome";
 
 /// How far a call got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -58,8 +60,20 @@ pub struct CallRow {
     pub door: Door,
     /// The agent whose turn it belonged to.
     pub agent: Option<String>,
+    /// The conversation it belonged to.
+    pub session: Option<String>,
+    /// The model's answer within that conversation that asked for it.
+    pub turn: Option<String>,
+    /// Who let it run: a principal, or `grant:` with a grant's id.
+    pub approved_by: Option<String>,
+    /// The hooks that changed or cancelled something, in the order in which they did.
+    pub hooks: Vec<String>,
+    /// The policy rule that refused it.
+    pub rule: Option<String>,
     /// The arguments, secrets replaced; cut where they are longer than the record may be.
     pub arguments: Option<RawJson>,
+    /// The arguments it ran with where hooks changed them, likewise.
+    pub ran_with: Option<RawJson>,
     /// How far it got.
     pub status: CallStatus,
     /// The fine reason, where it failed.
@@ -99,6 +113,7 @@ impl CallRow {
             _ => None,
         };
         let code = columns.text(4)?;
+        let notes = columns.text(15)?.map(StoredNotes::read).transpose()?.unwrap_or_default();
         let known =
             |text: String| Code::from_name(&text).ok_or(StoreError::BadValue { what: "error code", text });
         Ok((
@@ -114,13 +129,19 @@ impl CallRow {
                 role: of_number("role", ROLES, columns.number(9)?)?,
                 door: of_number("door", DOORS, columns.number(10)?)?,
                 agent: columns.text(11)?,
-                total_us: columns.micros(12)?,
-                waiting_us: columns.micros(13)?,
-                queued_us: columns.micros(14)?,
-                running_us: columns.micros(15)?,
-                attempts: u32::try_from(columns.number(16)?).unwrap_or(u32::MAX),
-                arguments: columns.json(17)?,
-                outcome: columns.json(18)?,
+                session: columns.text(12)?,
+                turn: columns.text(13)?,
+                approved_by: columns.text(14)?,
+                hooks: notes.hooks,
+                rule: notes.rule,
+                total_us: columns.micros(16)?,
+                waiting_us: columns.micros(17)?,
+                queued_us: columns.micros(18)?,
+                running_us: columns.micros(19)?,
+                attempts: u32::try_from(columns.number(20)?).unwrap_or(u32::MAX),
+                arguments: columns.json(21)?,
+                ran_with: columns.json(22)?,
+                outcome: columns.json(23)?,
             },
         ))
     }
@@ -128,7 +149,34 @@ impl CallRow {
     /// Bytes of its long texts.
     pub(crate) fn weight(&self) -> usize {
         let length = |json: &Option<RawJson>| json.as_ref().map_or(0, |json| json.get().len());
-        length(&self.arguments) + length(&self.outcome)
+        length(&self.arguments) + length(&self.ran_with) + length(&self.outcome)
+    }
+}
+
+/// The notes of a call that are read only together with it, as the JSON text that stands in one column.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct StoredNotes {
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    hooks: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rule: Option<String>,
+}
+
+impl StoredNotes {
+    /// The text; none where there is nothing to note.
+    pub(crate) fn text_of(notes: &CallNotes) -> Option<String> {
+        if notes.hooks.is_empty() && notes.rule.is_none() {
+            return None;
+        }
+        let stored = Self {
+            hooks: notes.hooks.iter().map(ToString::to_string).collect(),
+            rule: notes.rule.as_ref().map(ToString::to_string),
+        };
+        serde_json::to_string(&stored).ok()
+    }
+
+    fn read(text: String) -> Result<Self, StoreError> {
+        serde_json::from_str(&text).map_err(|_| StoreError::BadValue { what: "note of a call", text })
     }
 }
 

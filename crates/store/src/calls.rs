@@ -1,26 +1,36 @@
-//! The call log: pages, single calls, and throwing away.
+//! The call log: pages, single calls, exports, and throwing away.
 
+mod export;
 mod filter;
+mod needle;
+mod page;
+mod remove;
 
-use futures_util::TryStreamExt;
-use sqlx::{AssertSqlSafe, QueryBuilder, Sqlite};
+use std::time::Duration;
+
+use sqlx::AssertSqlSafe;
 use toolway_types::CallId;
 
 use crate::call_row::{COLUMNS, CallRow, CallStatus};
 use crate::error::StoreError;
-use crate::retention::{self, Removed};
 use crate::store::Store;
 use crate::writer::rows::key_of;
 
-pub use filter::{CallFilter, Cursor, StatusFilter, ToolFilter, UnknownStatus};
+use page::{Reading, Room};
+
+pub use filter::{CallFilter, Cursor, StatusFilter, TextFilter, ToolFilter, UnknownStatus};
+pub use page::CallOrder;
+pub use remove::Removal;
 
 /// Most calls of one page.
 const MAX_PAGE: usize = 1000;
 /// Most bytes of arguments and outcomes on one page, past which it ends early.
 const MAX_PAGE_BYTES: usize = 8 << 20;
+/// How long one page looks for a text.
+const LOOKING: Duration = Duration::from_millis(250);
 
-/// Some of the recorded calls, newest first.
-#[derive(Debug, Clone, PartialEq)]
+/// Some of the recorded calls, in order.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct CallPage {
     /// The calls.
     pub calls: Vec<CallRow>,
@@ -36,6 +46,9 @@ impl Calls<'_> {
     /// A page of the calls that a filter lets through, newest first by the time they started. At most `limit`
     /// of them (1 to 1,000), and at most about 8 MiB; what comes after is on the next page.
     ///
+    /// Where a text is looked for, the page also ends after a quarter of a second, wherever it got, and may be empty
+    /// though there is a next one.
+    ///
     /// # Errors
     /// What SQLite says.
     pub async fn list(
@@ -45,31 +58,9 @@ impl Calls<'_> {
         limit: usize,
     ) -> Result<CallPage, StoreError> {
         self.0.catch_up().await;
-        let limit = limit.clamp(1, MAX_PAGE);
-        let mut sql = QueryBuilder::<Sqlite>::new("SELECT ");
-        sql.push(COLUMNS).push(" FROM calls WHERE true");
-        filter.push_to(&mut sql);
-        if let Some(cursor) = cursor {
-            sql.push(" AND (started_ms, seq) < (").push_bind(cursor.started_ms);
-            sql.push(", ").push_bind(cursor.seq).push(")");
-        }
-        sql.push(" ORDER BY started_ms DESC, seq DESC LIMIT ").push_bind(as_number(limit + 1));
-
-        let mut page = CallPage { calls: Vec::new(), next: None };
-        let mut last = None;
-        let mut bytes = 0;
-        let mut rows = sql.build().fetch(self.0.readers());
-        while let Some(row) = rows.try_next().await.map_err(StoreError::database("read of the calls"))? {
-            if page.calls.len() == limit || bytes > MAX_PAGE_BYTES {
-                page.next = last;
-                break;
-            }
-            let (seq, call) = CallRow::read(&row)?;
-            last = Some(Cursor { started_ms: call.started_ms, seq });
-            bytes += call.weight();
-            page.calls.push(call);
-        }
-        Ok(page)
+        let room = Room { calls: limit.clamp(1, MAX_PAGE), bytes: MAX_PAGE_BYTES, time: LOOKING };
+        let reading = Reading { store: self.0, filter, order: CallOrder::NewestFirst, newest: None };
+        reading.page(cursor.copied(), room).await
     }
 
     /// One call; none where it is not recorded. One that has just ended is found.
@@ -95,18 +86,15 @@ impl Calls<'_> {
             .map_err(StoreError::database("read of a call"))?;
         Ok(row.map(|row| CallRow::read(&row)).transpose()?.map(|(_, call)| call))
     }
+}
 
-    /// Throws away the calls that started before a time, but not those that still run. Goes in small steps,
-    /// between which other records are written.
-    ///
-    /// # Errors
-    /// What SQLite says; what was thrown away until then stays so.
-    pub async fn purge(&self, before_ms: i64) -> Result<Removed, StoreError> {
-        self.0.catch_up().await;
-        let mut removed = retention::remove_older(self.0, before_ms).await?;
-        removed.freed_bytes = retention::give_back(self.0).await?;
-        Ok(removed)
-    }
+/// The place of the call that was first written last.
+async fn newest(store: &Store) -> Result<i64, StoreError> {
+    let (newest,): (i64,) = sqlx::query_as("SELECT coalesce(max(seq), 0) FROM calls")
+        .fetch_one(store.readers())
+        .await
+        .map_err(StoreError::database("read of the calls"))?;
+    Ok(newest)
 }
 
 pub(crate) fn as_number(count: usize) -> i64 {

@@ -82,6 +82,12 @@ pub enum StoreError {
         /// Its id.
         id: String,
     },
+    /// The grant exists already.
+    #[error("a grant {id} exists already")]
+    GrantExists {
+        /// Its id.
+        id: String,
+    },
     /// The cursor is not one that a page gave.
     #[error("the cursor is not one that an earlier page gave; start again without a cursor")]
     BadCursor,

@@ -1,4 +1,5 @@
-//! What Toolway keeps: tokens, sources and the records of calls, in one SQLite database in the data folder.
+//! What Toolway keeps: tokens, sources, grants, policy rules, specs and the records of calls, in one SQLite
+//! database in the data folder.
 //!
 //! [`Store::open`] makes or opens it. Everything is written by one thread ([`writer`]) over one connection,
 //! so no two parts of the gateway ever wait for each other's lock; what reads has a few connections of its
@@ -14,6 +15,7 @@ mod calls;
 mod connect;
 mod error;
 mod files;
+mod grants;
 mod health;
 mod migrate;
 mod options;
@@ -21,18 +23,26 @@ mod outcome;
 mod recorder;
 mod restore;
 mod retention;
+mod rules;
 mod sources;
+mod specs;
 mod store;
 mod tokens;
 mod writer;
 
 pub use call_row::{CallRow, CallStatus};
-pub use calls::{CallFilter, CallPage, Calls, Cursor, StatusFilter, ToolFilter, UnknownStatus};
+pub use calls::{
+    CallFilter, CallOrder, CallPage, Calls, Cursor, Removal, StatusFilter, TextFilter, ToolFilter,
+    UnknownStatus,
+};
 pub use error::StoreError;
+pub use grants::{GrantDecision, GrantKind, GrantRecord, Grants, UnknownGrantWord};
 pub use health::{StoreFault, StoreHealth};
 pub use options::{Durability, StoreOptions};
 pub use retention::Removed;
+pub use rules::{RuleRecord, Rules};
 pub use sources::{SourceRecord, Sources};
+pub use specs::{Fingerprint, SpecNote, SpecRow, Specs};
 pub use store::Store;
 pub use tokens::{TokenRecord, Tokens};
 

@@ -20,8 +20,10 @@ pub(crate) struct Migration {
 }
 
 /// Every step, in order. A step that was published is never changed.
-pub(crate) const MIGRATIONS: &[Migration] =
-    &[Migration { version: 1, sql: include_str!("../migrations/0001_start.sql") }];
+pub(crate) const MIGRATIONS: &[Migration] = &[
+    Migration { version: 1, sql: include_str!("../migrations/0001_start.sql") },
+    Migration { version: 2, sql: include_str!("../migrations/0002_tool_system.sql") },
+];
 
 /// The newest version among steps.
 pub(crate) fn newest(migrations: &[Migration]) -> i64 {

@@ -5,6 +5,8 @@ use serde::Serialize;
 use sqlx::{AssertSqlSafe, Row};
 
 use crate::error::StoreError;
+use crate::grants;
+use crate::specs;
 use crate::store::Store;
 
 /// Most calls of one step.
@@ -28,8 +30,9 @@ pub struct Removed {
 
 impl Store {
     /// Throws away calls that are older than the settings allow, and the oldest where the database is larger
-    /// than it may be; calls that still run stay. To be called now and then: it returns at once where there
-    /// is nothing to do.
+    /// than it may be; calls that still run stay. With them go grants that have not counted for as long, and
+    /// specs that no tool has any more. To be called now and then: it returns at once where there is nothing
+    /// to do.
     ///
     /// # Errors
     /// What SQLite says; what was thrown away until then stays so.
@@ -45,6 +48,8 @@ impl Store {
             }
             removed.calls += calls;
         }
+        grants::forget_ended(self, oldest).await?;
+        specs::sweep(self).await?;
         removed.freed_bytes = give_back(self).await?;
         Ok(removed)
     }
@@ -64,9 +69,8 @@ pub(crate) async fn remove_older(store: &Store, before_ms: i64) -> Result<Remove
 
 /// Throws away some of the oldest calls that started before a time. Answers how many.
 async fn remove_step(store: &Store, before_ms: i64) -> Result<u64, StoreError> {
-    const OLDEST: &str = "SELECT seq, coalesce(octet_length(arguments), 0) + coalesce(octet_length(outcome), 0) \
-         FROM calls WHERE started_ms < ? AND status <> 0 ORDER BY started_ms, seq LIMIT ?";
-    const DELETE: &str = "DELETE FROM calls WHERE seq IN (SELECT value FROM json_each(?)) AND status <> 0";
+    const OLDEST: &str = "SELECT seq, coalesce(octet_length(arguments), 0) + coalesce(octet_length(ran_with), 0) \
+         + coalesce(octet_length(outcome), 0) FROM calls WHERE started_ms < ? AND status <> 0 ORDER BY started_ms, seq LIMIT ?";
     let rows = sqlx::query(OLDEST)
         .bind(before_ms)
         .bind(STEP_ROWS)
@@ -82,9 +86,12 @@ async fn remove_step(store: &Store, before_ms: i64) -> Result<u64, StoreError> {
             break;
         }
     }
-    if seqs.is_empty() {
-        return Ok(0);
-    }
+    if seqs.is_empty() { Ok(0) } else { remove_these(store, &seqs).await }
+}
+
+/// Throws away calls by their places, but for those that still run. Answers how many.
+pub(crate) async fn remove_these(store: &Store, seqs: &[i64]) -> Result<u64, StoreError> {
+    const DELETE: &str = "DELETE FROM calls WHERE seq IN (SELECT value FROM json_each(?)) AND status <> 0";
     let seqs = serde_json::Value::from(seqs).to_string();
     store
         .write(move |conn| {
@@ -93,7 +100,7 @@ async fn remove_step(store: &Store, before_ms: i64) -> Result<u64, StoreError> {
                     .bind(seqs)
                     .execute(conn)
                     .await
-                    .map_err(StoreError::database("removal of old calls"))?;
+                    .map_err(StoreError::database("removal of calls"))?;
                 Ok(done.rows_affected())
             })
         })

@@ -1,11 +1,13 @@
 //! Sources of tools, as they were last seen: which slug belongs to whom, for ever.
 
 use serde::Serialize;
+use sqlx::Connection;
 use sqlx::sqlite::SqliteRow;
 use toolway_types::Slug;
 
 use crate::call_row::{Columns, parsed};
 use crate::error::StoreError;
+use crate::specs;
 use crate::store::Store;
 use crate::writer::soft::SourceChange;
 
@@ -115,14 +117,26 @@ impl Sources<'_> {
             .await
     }
 
-    /// Removes a source; its row stays, so that its slug is nobody else's. Answers whether there was one.
+    /// Removes a source and what is known of its tools' specs; its row stays, so that its slug is nobody else's. Answers whether there was one.
     ///
     /// # Errors
     /// What SQLite says.
     pub async fn remove(&self, slug: &Slug, at_ms: i64) -> Result<bool, StoreError> {
         const REMOVE: &str = "UPDATE sources SET removed_ms = ? WHERE slug = ? AND removed_ms IS NULL";
-        let slug = slug.to_string();
-        self.0.change(WRITING, sqlx::query(REMOVE).bind(at_ms).bind(slug)).await
+        let failed = || StoreError::database(WRITING);
+        let remove = sqlx::query(REMOVE).bind(at_ms).bind(slug.to_string());
+        let forget = specs::forget(slug);
+        self.0
+            .durably(move |conn| {
+                Box::pin(async move {
+                    let mut transaction = conn.begin_with("BEGIN IMMEDIATE").await.map_err(failed())?;
+                    let removed = remove.execute(&mut *transaction).await.map_err(failed())?;
+                    forget.execute(&mut *transaction).await.map_err(failed())?;
+                    transaction.commit().await.map_err(failed())?;
+                    Ok(removed.rows_affected() > 0)
+                })
+            })
+            .await
     }
 
     /// Notes that a source was seen. Costs a moment and is written within about a second.

@@ -16,12 +16,15 @@ use crate::calls::Calls;
 use crate::connect::Connector;
 use crate::error::{StoreError, sqlite_code};
 use crate::files::{self, DATABASE, Found};
+use crate::grants::Grants;
 use crate::health::{Counters, StoreHealth};
 use crate::migrate::{self, MIGRATIONS, Migration};
 use crate::options::StoreOptions;
 use crate::outcome;
 use crate::recorder::StoreRecorder;
+use crate::rules::Rules;
 use crate::sources::Sources;
+use crate::specs::Specs;
 use crate::tokens::Tokens;
 use crate::writer;
 use crate::writer::queue::Queue;
@@ -161,6 +164,24 @@ impl Store {
     #[must_use]
     pub fn sources(&self) -> Sources<'_> {
         Sources(self)
+    }
+
+    /// The grants.
+    #[must_use]
+    pub fn grants(&self) -> Grants<'_> {
+        Grants(self)
+    }
+
+    /// The policy rules that were made over the network.
+    #[must_use]
+    pub fn rules(&self) -> Rules<'_> {
+        Rules(self)
+    }
+
+    /// The specs of tools.
+    #[must_use]
+    pub fn specs(&self) -> Specs<'_> {
+        Specs(self)
     }
 
     /// How the recording of calls fares.

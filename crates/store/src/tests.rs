@@ -5,3 +5,4 @@ mod keyed;
 mod opening;
 mod recording;
 pub(crate) mod support;
+mod upgrade;

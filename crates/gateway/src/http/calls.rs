@@ -243,6 +243,7 @@ async fn list(
         status: status.map_err(|unknown| ApiError::malformed(unknown.to_string()))?,
         since_ms: query.since_ms,
         until_ms: query.until_ms,
+        ..CallFilter::default()
     };
     let page = app.store.calls().list(&filter, cursor.as_ref(), limit).await?;
     let calls = page.calls.iter().map(CallView::of).collect();
@@ -372,7 +373,8 @@ async fn purge(
     State(app): State<Arc<App>>,
     JsonBody(body): JsonBody<PurgeBody>,
 ) -> Result<Json<Purged>, ApiError> {
-    let removed = app.store.calls().purge(body.before_ms).await?;
+    let older = CallFilter { until_ms: Some(body.before_ms), ..CallFilter::default() };
+    let removed = app.store.calls().remove_all(&older).await?;
     tracing::info!(calls = removed.calls, "calls thrown away");
     Ok(Json(Purged { removed: removed.calls, freed_bytes: removed.freed_bytes }))
 }

@@ -24,6 +24,25 @@ pub struct CallFilter {
     pub since_ms: Option<i64>,
     /// Started before this time; milliseconds since the Unix epoch.
     pub until_ms: Option<i64>,
+    /// Of which conversation.
+    pub session: Option<String>,
+    /// Of which agent.
+    pub agent: Option<String>,
+    /// Let run by whom: a principal, or `grant:` with a grant's id.
+    pub approved_by: Option<String>,
+    /// With which text in them. Looking through texts takes time, so pages of such a filter may end before they
+    /// are full; see [`CallPage`](super::CallPage).
+    pub text: Option<TextFilter>,
+}
+
+/// A text to be found in a call's name, its tool's id, its arguments or its outcome, as they are recorded: what was
+/// redacted or cut off is not found. Latin letters without accents are found in either case.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextFilter {
+    /// The text. Found in JSON as it is, and where it stands there in one of its escaped forms.
+    pub text: String,
+    /// Whether arguments as hooks changed them are looked through too.
+    pub ran_with: bool,
 }
 
 /// Of which tool. From text: with `*` or `?` in it a pattern, with a `/` an id, else a name.
@@ -94,14 +113,19 @@ impl FromStr for StatusFilter {
 }
 
 impl CallFilter {
-    /// Adds its conditions to a statement that has a `WHERE` already.
-    pub(super) fn push_to(&self, sql: &mut QueryBuilder<Sqlite>) {
+    /// Adds its conditions of time to a statement that has a `WHERE` already.
+    pub(super) fn push_times(&self, sql: &mut QueryBuilder<Sqlite>) {
         if let Some(since) = self.since_ms {
             sql.push(" AND started_ms >= ").push_bind(since);
         }
         if let Some(until) = self.until_ms {
             sql.push(" AND started_ms < ").push_bind(until);
         }
+    }
+
+    /// Adds its conditions, but for the text, to a statement that has a `WHERE` already.
+    pub(super) fn push_to(&self, sql: &mut QueryBuilder<Sqlite>) {
+        self.push_times(sql);
         match &self.tool {
             Some(ToolFilter::Id(id)) => {
                 let (source, tool) = id.split_once('/').unwrap_or(("", id));
@@ -123,6 +147,13 @@ impl CallFilter {
         }
         if let Some(principal) = &self.principal {
             sql.push(" AND principal = ").push_bind(principal.clone());
+        }
+        for (column, value) in
+            [("session", &self.session), ("agent", &self.agent), ("approved_by", &self.approved_by)]
+        {
+            if let Some(value) = value {
+                sql.push(" AND ").push(column).push(" = ").push_bind(value.clone());
+            }
         }
         match self.status {
             Some(StatusFilter::Status(status)) => {
@@ -148,6 +179,14 @@ impl CallFilter {
 pub struct Cursor {
     pub(super) started_ms: i64,
     pub(super) seq: i64,
+}
+
+impl Cursor {
+    /// When the last call before it started, in milliseconds since the Unix epoch.
+    #[must_use]
+    pub fn started_ms(&self) -> i64 {
+        self.started_ms
+    }
 }
 
 impl fmt::Display for Cursor {

@@ -152,18 +152,3 @@ async fn a_call_that_just_ended_is_found_and_an_unknown_one_is_not() {
     assert_eq!(store.calls().get(opened.id).await.unwrap().unwrap().status, CallStatus::Success);
     assert_eq!(store.calls().get(CallId::new()).await.unwrap(), None);
 }
-
-#[tokio::test]
-async fn purging_takes_what_is_older_and_leaves_what_runs() {
-    let folder = Folder::new();
-    let store = folder.open().await;
-    for ms in 0..1200 {
-        record(&store, at(ms, "a/old"), success(""));
-    }
-    drop(store.recorder().open(Arc::new(at(0, "a/running"))));
-    record(&store, at(5000, "a/new"), success(""));
-    let removed = store.calls().purge(NOW + 5000).await.unwrap();
-    assert_eq!(removed.calls, 1200);
-    assert_eq!(names(&store, CallFilter::default()).await, ["a__new", "a__running"]);
-    assert_eq!(store.calls().purge(NOW + 5000).await.unwrap(), Removed::default());
-}

@@ -3,14 +3,15 @@ use std::sync::Arc;
 
 use super::*;
 use crate::migrate::MIGRATIONS;
-use crate::tests::support::{Folder, NOW, call, end, keyed, number, record, stranger, success, within};
+use crate::tests::support::{Folder, NOW, call, end, json, keyed, number, record, stranger, success, within};
 use crate::tokens::TokenRecord;
-use crate::{CallFilter, CallStatus, SourceRecord};
+use crate::{CallFilter, CallStatus, GrantDecision, GrantKind, GrantRecord, SourceRecord, SpecNote};
 use toolway_types::{Code, Role};
 
-const TWO: &[Migration] = &[
+const THREE: &[Migration] = &[
     MIGRATIONS[0],
-    Migration { version: 2, sql: "ALTER TABLE sources ADD COLUMN colour TEXT NOT NULL DEFAULT 'grey';" },
+    MIGRATIONS[1],
+    Migration { version: 3, sql: "ALTER TABLE sources ADD COLUMN colour TEXT NOT NULL DEFAULT 'grey';" },
 ];
 
 fn token(id: &str, hash: u8) -> TokenRecord {
@@ -80,6 +81,52 @@ async fn everything_is_as_it_was_at_the_backup() {
     assert_eq!(tools(&store).await.len(), 2);
     assert!(fs::read(&backup).unwrap() == bytes);
     assert!(!folder.path().join("restore.part").exists());
+}
+
+#[tokio::test]
+async fn grants_rules_and_specs_are_as_they_were_too() {
+    let folder = Folder::new();
+    let store = folder.open().await;
+    let phone = "phone".parse().unwrap();
+    let grant = |id: &str| GrantRecord {
+        id: id.to_owned(),
+        kind: GrantKind::Approval,
+        permission: None,
+        source: "phone".to_owned(),
+        tool: "t".to_owned(),
+        principal: None,
+        agent: None,
+        decision: GrantDecision::Granted,
+        created_ms: NOW,
+        created_by: "owner".to_owned(),
+        expires_ms: None,
+        revoked_ms: None,
+    };
+    let spec = |number: u8| SpecNote {
+        tool: "t".to_owned(),
+        fingerprint: [number; 32],
+        document: number.to_string(),
+    };
+    store.grants().insert(&grant("a")).await.unwrap();
+    store.rules().put("one", &json("{}"), NOW).await.unwrap();
+    store.rules().put("two", &json("{}"), NOW).await.unwrap();
+    let before = store.specs().note(&phone, &[spec(1)], NOW).await.unwrap();
+    let backup = folder.beside("backup.db");
+    store.backup(&backup).await.unwrap();
+
+    store.grants().revoke("a", NOW).await.unwrap();
+    store.grants().insert(&grant("b")).await.unwrap();
+    store.rules().move_to("two", 0).await.unwrap();
+    store.rules().put("three", &json("{}"), NOW).await.unwrap();
+    store.specs().note(&phone, &[spec(2)], NOW).await.unwrap();
+
+    store.restore_from(&backup).await.unwrap();
+    assert_eq!(store.grants().list().await.unwrap(), [grant("a")]);
+    let rules: Vec<String> = store.rules().list().await.unwrap().into_iter().map(|rule| rule.name).collect();
+    assert_eq!(rules, ["one", "two"]);
+    assert_eq!(store.specs().of(&phone).await.unwrap(), before);
+    assert_eq!(store.specs().document(&[1; 32]).await.unwrap().as_deref(), Some("1"));
+    assert_eq!(store.specs().document(&[2; 32]).await.unwrap(), None);
 }
 
 #[tokio::test]
@@ -158,10 +205,10 @@ async fn an_older_backup_is_brought_up_to_date_first() {
     store.backup(&backup).await.unwrap();
     store.close().await;
 
-    let store = folder.open_migrated(TWO).await.unwrap();
+    let store = folder.open_migrated(THREE).await.unwrap();
     store.restore_from(&backup).await.unwrap();
     assert_eq!(number(&folder.database(), "SELECT count(*) FROM sources WHERE colour = 'grey'").await, 1);
-    assert_eq!(number(&backup, "PRAGMA user_version").await, 1);
+    assert_eq!(number(&backup, "PRAGMA user_version").await, 2);
 }
 
 #[tokio::test]
@@ -187,7 +234,7 @@ async fn what_is_no_good_backup_changes_nothing() {
     let middle = whole.len() / 8192 * 4096;
     scribbled[middle..middle + 4096].fill(0xAA);
     let newer = file("newer.db", &whole);
-    sqlx::raw_sql("PRAGMA user_version = 2").execute(&mut stranger(&newer).await).await.unwrap();
+    sqlx::raw_sql("PRAGMA user_version = 3").execute(&mut stranger(&newer).await).await.unwrap();
     let foreign = folder.beside("foreign.db");
     sqlx::raw_sql("CREATE TABLE theirs (x)").execute(&mut stranger(&foreign).await).await.unwrap();
 
@@ -220,7 +267,7 @@ async fn a_restore_that_fails_midway_changes_nothing() {
     }
     let backup = folder.beside("backup.db");
     store.backup(&backup).await.unwrap();
-    store.calls().purge(i64::MAX).await.unwrap();
+    store.calls().remove_all(&CallFilter::default()).await.unwrap();
     store.tokens().insert(&token("owner", 1)).await.unwrap();
     let limit = |pages: i64| {
         let sql = AssertSqlSafe(format!("PRAGMA main.max_page_count = {pages}"));

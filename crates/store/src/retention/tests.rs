@@ -73,7 +73,11 @@ async fn records_are_written_between_the_steps() {
             other.flush().await.unwrap();
         }
     });
-    let removed = store.calls().purge(NOW + 1_000_000).await.unwrap();
+    let removed = store
+        .calls()
+        .remove_all(&CallFilter { until_ms: Some(NOW + 1_000_000), ..CallFilter::default() })
+        .await
+        .unwrap();
     recording.await.unwrap();
     assert_eq!(removed.calls, 3000);
     assert_eq!(starts(&store).await.len(), 200);

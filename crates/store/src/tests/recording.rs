@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use toolway_core::caller::Door;
-use toolway_core::record::{Commit, OpenedCall};
+use toolway_core::record::{CallNotes, ClosedCall, Commit, OpenedCall};
 use toolway_types::{Code, PrincipalId, Role};
 
 use super::support::{
@@ -19,6 +19,8 @@ async fn a_call_is_read_back_as_it_was_recorded() {
         role: Role::Companion,
         door: Door::Mcp,
         agent: Some("home".into()),
+        session: Some("s-1".into()),
+        turn: Some("s-1/4".into()),
         arguments: Some(json(arguments)),
         ..call("phone/battery")
     });
@@ -36,7 +38,13 @@ async fn a_call_is_read_back_as_it_was_recorded() {
         role: Role::Companion,
         door: Door::Mcp,
         agent: Some("home".to_owned()),
+        session: Some("s-1".to_owned()),
+        turn: Some("s-1/4".to_owned()),
+        approved_by: None,
+        hooks: vec![],
+        rule: None,
         arguments: Some(json(arguments)),
+        ran_with: None,
         status: CallStatus::Success,
         code: None,
         outcome: Some(json(r#"{"status":"success","result":"87 %"}"#)),
@@ -48,6 +56,45 @@ async fn a_call_is_read_back_as_it_was_recorded() {
         attempts: 1,
     };
     assert_eq!(row, expected);
+}
+
+#[tokio::test]
+async fn what_people_hooks_and_rules_did_is_read_back() {
+    let folder = Folder::new();
+    let store = folder.open_with(StoreOptions { record_bytes: 1000, ..options() }).await;
+    let noted = |notes: CallNotes| {
+        let opened = Arc::new(call("a/b"));
+        // With and without a row of its opening there already.
+        let close = ClosedCall { notes: Some(Box::new(notes)), ..end(&opened, success("")) };
+        (opened, close)
+    };
+    let all = CallNotes {
+        approved_by: Some("grant:0198".into()),
+        ran_with: Some(json(r#"{"a": 1.0}"#)),
+        hooks: vec!["first".into(), "odd \"name\"".into()],
+        rule: Some("night".into()),
+    };
+    for opened_before in [false, true] {
+        let (opened, close) = noted(all.clone());
+        if opened_before {
+            drop(store.recorder().open(Arc::clone(&opened)));
+            store.flush().await.unwrap();
+        }
+        drop(store.recorder().close(close));
+        let row = store.calls().get(opened.id).await.unwrap().unwrap();
+        assert_eq!(row.approved_by.as_deref(), Some("grant:0198"));
+        assert_eq!(row.ran_with.unwrap().get(), r#"{"a": 1.0}"#);
+        assert_eq!(row.hooks, ["first", "odd \"name\""]);
+        assert_eq!(row.rule.as_deref(), Some("night"));
+    }
+    let long = format!(r#"{{"a":"{}"}}"#, "x".repeat(5000));
+    let (opened, close) = noted(CallNotes { ran_with: Some(json(&long)), ..CallNotes::default() });
+    drop(store.recorder().close(close));
+    let row = store.calls().get(opened.id).await.unwrap().unwrap();
+    assert_eq!(row.ran_with.unwrap().to_value()["of"], long.len());
+    assert_eq!((row.approved_by, row.hooks, row.rule), (None, vec![], None));
+    let empty = "SELECT count(*) FROM calls WHERE notes IS NULL AND approved_by IS NULL";
+    assert_eq!(number(&folder.database(), empty).await, 1);
 }
 
 #[tokio::test]

@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use tokio::sync::{Notify, oneshot};
-use toolway_core::record::{ClosedCall, Commit, OpenedCall};
-use toolway_types::{CallId, PrincipalId, Slug};
+use toolway_core::record::{CallNotes, ClosedCall, Commit, OpenedCall};
+use toolway_types::{CallId, PrincipalId, RawJson, Slug};
 
 use self::keys::UnwrittenKeys;
 use super::soft::{SoftChanges, SourceChange};
@@ -40,11 +40,23 @@ impl Record {
         self.opened().id
     }
 
+    /// What people, hooks and rules did with it, where it ended and somebody did something.
+    pub(crate) fn notes(&self) -> Option<&CallNotes> {
+        match self {
+            Self::Opened(_) => None,
+            Self::Closed(closed) => closed.notes.as_deref(),
+        }
+    }
+
     fn weight(&self) -> usize {
-        let arguments = self.opened().arguments.as_ref().map_or(0, |arguments| arguments.get().len());
+        let length = |json: Option<&RawJson>| json.map_or(0, |json| json.get().len());
+        let arguments = length(self.opened().arguments.as_ref());
         match self {
             Self::Opened(_) => arguments,
-            Self::Closed(closed) => arguments + outcome::weight(&closed.outcome),
+            Self::Closed(closed) => {
+                let ran_with = length(self.notes().and_then(|notes| notes.ran_with.as_ref()));
+                arguments + ran_with + outcome::weight(&closed.outcome)
+            }
         }
     }
 }

@@ -9,7 +9,7 @@ use toolway_core::record::Durations;
 use toolway_types::{CallId, Code, Outcome};
 
 use super::queue::{Entry, Record};
-use crate::call_row::{DOORS, ROLES, number_of};
+use crate::call_row::{DOORS, ROLES, StoredNotes, number_of};
 use crate::outcome;
 
 /// The columns, in the order in which they are bound.
@@ -25,6 +25,10 @@ const COLUMNS: &[&str] = &[
     "role",
     "door",
     "agent",
+    "session",
+    "turn",
+    "approved_by",
+    "notes",
     "key",
     "key_hash",
     "total_us",
@@ -33,6 +37,7 @@ const COLUMNS: &[&str] = &[
     "running_us",
     "attempts",
     "arguments",
+    "ran_with",
     "outcome",
 ];
 
@@ -88,6 +93,7 @@ impl RowWriter {
 
     fn bind(&self, row: &mut SqliteArguments, record: &Record) -> Result<(), sqlx::error::BoxDynError> {
         let opened = record.opened();
+        let notes = record.notes();
         let (status, code, durations, attempts, outcome) = match record {
             Record::Opened(_) => (0, None, Durations::default(), 0, None),
             Record::Closed(closed) => {
@@ -108,6 +114,10 @@ impl RowWriter {
         row.add(number_of(ROLES, opened.role))?;
         row.add(number_of(DOORS, opened.door))?;
         row.add(opened.agent.clone())?;
+        row.add(opened.session.clone())?;
+        row.add(opened.turn.clone())?;
+        row.add(notes.and_then(|notes| notes.approved_by.clone()))?;
+        row.add(notes.and_then(StoredNotes::text_of))?;
         row.add(opened.key.as_ref().map(|key| Arc::clone(&key.key)))?;
         row.add(opened.key.as_ref().map(|key| key.hash.to_vec()))?;
         row.add(micros(durations.total))?;
@@ -116,6 +126,8 @@ impl RowWriter {
         row.add(micros(durations.running))?;
         row.add(i64::from(attempts))?;
         row.add(opened.arguments.as_ref().map(|text| outcome::cut(text.get(), self.record_bytes)))?;
+        let ran_with = notes.and_then(|notes| notes.ran_with.as_ref());
+        row.add(ran_with.map(|text| outcome::cut(text.get(), self.record_bytes)))?;
         row.add(outcome)
     }
 
@@ -148,7 +160,8 @@ fn statement(rows: usize) -> String {
          ON CONFLICT (id) DO UPDATE SET \
          status = excluded.status, code = excluded.code, total_us = excluded.total_us, \
          waiting_us = excluded.waiting_us, queued_us = excluded.queued_us, running_us = excluded.running_us, \
-         attempts = excluded.attempts, outcome = excluded.outcome \
+         attempts = excluded.attempts, approved_by = excluded.approved_by, notes = excluded.notes, \
+         ran_with = excluded.ran_with, outcome = excluded.outcome \
          WHERE excluded.status <> 0"
     )
 }

@@ -1,0 +1,73 @@
+//! All calls that a filter lets through, as a stream of bounded pages: the next is read when it is asked for, and
+//! nothing is held between two.
+
+use std::time::Duration;
+
+use futures_util::{Stream, stream};
+
+use super::filter::{CallFilter, Cursor};
+use super::page::{CallOrder, Reading, Room};
+use super::{Calls, newest};
+use crate::call_row::CallRow;
+use crate::error::StoreError;
+use crate::store::Store;
+
+/// What one page holds at most.
+const ROOM: Room = Room { calls: 256, bytes: 1 << 20, time: Duration::from_millis(250) };
+
+/// How far an export is.
+struct Export {
+    store: Store,
+    filter: CallFilter,
+    order: CallOrder,
+    /// The newest call when it began.
+    newest: Option<i64>,
+    from: Option<Cursor>,
+    ended: bool,
+}
+
+impl Calls<'_> {
+    /// The calls that a filter lets through, of those that are recorded when the first page is asked for, in pages
+    /// of at most 256 calls and about 1 MiB, none of them empty. What is thrown away meanwhile is missing.
+    ///
+    /// # Errors
+    /// What SQLite says; nothing comes after that.
+    pub fn export(
+        &self,
+        filter: CallFilter,
+        order: CallOrder,
+    ) -> impl Stream<Item = Result<Vec<CallRow>, StoreError>> + Send + use<> {
+        let export = Export { store: self.0.clone(), filter, order, newest: None, from: None, ended: false };
+        stream::try_unfold(export, async |mut export| {
+            let page = export.next().await?;
+            Ok(page.map(|page| (page, export)))
+        })
+    }
+}
+
+impl Export {
+    async fn next(&mut self) -> Result<Option<Vec<CallRow>>, StoreError> {
+        let newest = match self.newest {
+            Some(newest) => newest,
+            None => {
+                self.store.catch_up().await;
+                newest(&self.store).await?
+            }
+        };
+        self.newest = Some(newest);
+        while !self.ended {
+            let reading =
+                Reading { store: &self.store, filter: &self.filter, order: self.order, newest: self.newest };
+            let page = reading.page(self.from, ROOM).await?;
+            self.from = page.next;
+            self.ended = page.next.is_none();
+            if !page.calls.is_empty() {
+                return Ok(Some(page.calls));
+            }
+        }
+        Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,230 @@
+use std::sync::Arc;
+
+use toolway_core::record::{CallNotes, ClosedCall, OpenedCall};
+use toolway_types::{CallId, Code, Outcome, PrincipalId, ToolError};
+
+use super::*;
+use crate::tests::support::{Folder, NOW, call, end, json, record, stranger, success};
+use crate::{StoreOptions, TextFilter};
+
+fn looking_for(text: &str) -> CallFilter {
+    CallFilter { text: Some(TextFilter { text: text.to_owned(), ran_with: false }), ..CallFilter::default() }
+}
+
+fn at(ms: i64, tool: &str, arguments: &str) -> OpenedCall {
+    OpenedCall { started_ms: NOW + ms, arguments: Some(json(arguments)), ..call(tool) }
+}
+
+/// All pages of at most so many calls, in as little time as may be.
+async fn pages(store: &Store, filter: &CallFilter, order: CallOrder, calls: usize) -> Vec<Vec<CallId>> {
+    store.flush().await.unwrap();
+    let reading = Reading { store, filter, order, newest: None };
+    let room = Room { calls, bytes: 8 << 20, time: Duration::ZERO };
+    let (mut pages, mut from) = (Vec::new(), None);
+    loop {
+        let page = reading.page(from, room).await.unwrap();
+        pages.push(page.calls.into_iter().map(|call| call.call_id).collect());
+        let Some(next) = page.next else { return pages };
+        from = Some(next);
+    }
+}
+
+async fn found(store: &Store, text: &str) -> Vec<String> {
+    let page = store.calls().list(&looking_for(text), None, 100).await.unwrap();
+    assert_eq!(page.next, None, "{text}");
+    page.calls.into_iter().map(|call| call.name).collect()
+}
+
+#[tokio::test]
+async fn a_text_is_found_wherever_it_may_stand() {
+    let folder = Folder::new();
+    let store = folder.open().await;
+    record(&store, at(1, "phone/battery", r#"{"verbose":true}"#), success("87 %"));
+    record(&store, at(2, "desk/note", r#"{"text":"Caf\u00e9 \u00C9 at \"Nine\""}"#), success("ok"));
+    record(
+        &store,
+        at(3, "desk/write", r#"{"text":"café 100% under_score"}"#),
+        success("two\nlines \\ \"quoted\""),
+    );
+    let failed = Outcome::Error(ToolError::new(Code::Network, "No ROUTE to host"));
+    record(&store, at(4, "desk/fetch", "{}"), failed);
+    drop(store.recorder().open(Arc::new(at(5, "desk/slow", r#"{"still":"running"}"#))));
+    let nowhere = OpenedCall { tool: None, name: "No Such Tool".into(), arguments: None, ..call("a/b") };
+    record(&store, OpenedCall { started_ms: NOW + 6, ..nowhere }, success(""));
+
+    let cases: &[(&str, &[&str])] = &[
+        ("87 %", &["phone__battery"]),
+        ("BATTERY", &["phone__battery"]),
+        ("phone/bat", &["phone__battery"]),
+        ("verbose\":true", &["phone__battery"]),
+        ("café", &["desk__write", "desk__note"]),
+        // Only Latin letters without accents are the same in either case.
+        ("caf\u{c9}", &[]),
+        ("é É", &["desk__note"]),
+        ("at \"nine\"", &["desk__note"]),
+        ("two\nlines \\ \"", &["desk__write"]),
+        ("no route TO", &["desk__fetch"]),
+        ("running", &["desk__slow"]),
+        ("no such tool", &["No Such Tool"]),
+        ("100%", &["desk__write"]),
+        ("under_score", &["desk__write"]),
+        ("underXscore", &[]),
+        ("network", &["desk__fetch"]),
+        ("nothing like it", &[]),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(found(&store, text).await, *expected, "{text}");
+    }
+    // With other conditions.
+    let narrow =
+        CallFilter { source: Some("desk".to_owned()), until_ms: Some(NOW + 3), ..looking_for("café") };
+    let page = store.calls().list(&narrow, None, 100).await.unwrap();
+    assert_eq!(page.calls.len(), 1);
+}
+
+#[tokio::test]
+async fn what_hooks_made_of_arguments_is_looked_through_where_that_is_said() {
+    let folder = Folder::new();
+    let store = folder.open().await;
+    let opened = Arc::new(at(0, "a/b", r#"{"path":"here"}"#));
+    let notes = CallNotes {
+        approved_by: Some("grant:7".into()),
+        ran_with: Some(json(r#"{"path":"elsewhere"}"#)),
+        hooks: vec!["mover".into()],
+        rule: None,
+    };
+    drop(store.recorder().close(ClosedCall { notes: Some(Box::new(notes)), ..end(&opened, success("")) }));
+    for (text, ran_with, count) in
+        [("elsewhere", false, 0), ("elsewhere", true, 1), ("here", false, 1), ("mover", true, 0)]
+    {
+        let filter = CallFilter {
+            text: Some(TextFilter { text: text.to_owned(), ran_with }),
+            ..CallFilter::default()
+        };
+        assert_eq!(store.calls().list(&filter, None, 10).await.unwrap().calls.len(), count, "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_search_goes_on_where_it_stopped_in_either_direction() {
+    let folder = Folder::new();
+    let store = folder.open().await;
+    let mut wanted = Vec::new();
+    let total = 2 * STEP_ROWS + 500;
+    for number in 0..total {
+        // Many start at the same moment.
+        let rare = number % 700 == 3;
+        let arguments = if rare { r#"{"a":"needle"}"# } else { r#"{"a":"hay"}"# };
+        let id = record(&store, at(number / 50, "a/b", arguments), success(""));
+        if rare {
+            wanted.push(id);
+        }
+    }
+    let filter = looking_for("NEEDLE");
+    let oldest = pages(&store, &filter, CallOrder::OldestFirst, 4).await;
+    // With no time at all a page is one statement.
+    assert!(oldest.len() > 3, "{oldest:?}");
+    assert!(oldest.iter().all(|page| page.len() <= 4));
+    assert_eq!(oldest.concat(), wanted);
+    wanted.reverse();
+    assert_eq!(pages(&store, &filter, CallOrder::NewestFirst, 4).await.concat(), wanted);
+    // In its own time it takes one page for so few.
+    let whole = store.calls().list(&filter, None, 1000).await.unwrap();
+    assert_eq!(whole.calls.len(), wanted.len());
+
+    // What is sparse is not looked for in one go either.
+    let nobodys = CallFilter { principal: Some("nobody".to_owned()), ..filter };
+    assert_eq!(pages(&store, &nobodys, CallOrder::NewestFirst, 4).await.len(), 3);
+}
+
+#[tokio::test]
+async fn long_texts_are_looked_through_a_few_at_a_time() {
+    let folder = Folder::new();
+    let store =
+        folder.open_with(StoreOptions { record_bytes: 2 << 20, ..crate::tests::support::options() }).await;
+    let mut all = Vec::new();
+    for number in 0..9 {
+        all.push(record(&store, at(number, "a/b", "{}"), success(&"ab".repeat(690_000))));
+    }
+    all.reverse();
+    // Three of 1.38 MB go into a statement's 4 MiB.
+    let seen = pages(&store, &looking_for("nothing"), CallOrder::NewestFirst, 100).await;
+    assert_eq!(seen.len(), 4, "three statements with calls, and the end");
+    assert_eq!(pages(&store, &looking_for("BABA"), CallOrder::NewestFirst, 2).await.concat(), all);
+}
+
+/// A text that repeats itself takes time by its length, not by its length times that of what is looked for.
+#[tokio::test]
+async fn a_text_that_repeats_itself_is_no_trap() {
+    let folder = Folder::new();
+    let store = folder.open().await;
+    for number in 0..4 {
+        record(&store, at(number, "a/b", "{}"), success(&"a".repeat(1_000_000)));
+    }
+    let needle = format!("{}b", "a".repeat(255));
+    let began = Instant::now();
+    assert_eq!(found(&store, &needle).await, [""; 0]);
+    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+}
+
+#[tokio::test]
+async fn conversations_agents_and_those_who_let_calls_run_are_filters() {
+    let folder = Folder::new();
+    let store = folder.open().await;
+    let close = |opened: OpenedCall, approved_by: Option<&str>| {
+        let opened = Arc::new(opened);
+        let notes = CallNotes { approved_by: approved_by.map(Into::into), ..CallNotes::default() };
+        drop(
+            store.recorder().close(ClosedCall { notes: Some(Box::new(notes)), ..end(&opened, success("")) }),
+        );
+    };
+    let talk = |ms, session: &str, agent: Option<&str>| OpenedCall {
+        session: Some(session.into()),
+        agent: agent.map(Into::into),
+        principal: PrincipalId::from("t-1"),
+        ..at(ms, "a/b", "{}")
+    };
+    close(OpenedCall { name: "one".into(), ..talk(1, "s-1", Some("home")) }, Some("owner"));
+    close(OpenedCall { name: "two".into(), ..talk(2, "s-2", Some("home")) }, None);
+    close(OpenedCall { name: "three".into(), ..talk(3, "s-1", None) }, Some("grant:7"));
+    close(OpenedCall { name: "four".into(), ..at(4, "a/b", "{}") }, Some("owner"));
+
+    let text = |text: &str| Some(text.to_owned());
+    let all = CallFilter::default;
+    let cases: &[(CallFilter, &[&str])] = &[
+        (CallFilter { session: text("s-1"), ..all() }, &["three", "one"]),
+        (CallFilter { agent: text("home"), ..all() }, &["two", "one"]),
+        (CallFilter { approved_by: text("owner"), ..all() }, &["four", "one"]),
+        (CallFilter { approved_by: text("grant:7"), ..all() }, &["three"]),
+        (CallFilter { session: text("s-1"), agent: text("home"), ..all() }, &["one"]),
+        (CallFilter { session: text("s-1"), ..looking_for("a/b") }, &["three", "one"]),
+        (CallFilter { session: text("s"), ..all() }, &[]),
+    ];
+    for (filter, expected) in cases {
+        let page = store.calls().list(filter, None, 100).await.unwrap();
+        let names: Vec<_> = page.calls.into_iter().map(|call| call.name).collect();
+        assert_eq!(names, *expected, "{filter:?}");
+    }
+}
+
+/// However many calls there are, a step reads as many as it may: each of its statements finds its rows by an index.
+#[tokio::test]
+async fn steps_are_found_by_an_index() {
+    let folder = Folder::new();
+    let store = folder.open().await;
+    let mut other = stranger(&folder.database()).await;
+    let filters = [("principal = 'x'", "calls_by_start"), ("session = 'x'", "calls_by_session")];
+    for (filter, index) in filters {
+        for (compares, order) in [("<", "DESC"), (">", "ASC")] {
+            let sql = format!(
+                "EXPLAIN QUERY PLAN SELECT started_ms, seq FROM calls WHERE true AND {filter} AND +seq <= 9 \
+                 AND (started_ms, seq) {compares} (5, 5) ORDER BY started_ms {order}, seq {order} LIMIT 10"
+            );
+            let rows: Vec<(i64, i64, i64, String)> =
+                sqlx::query_as(sqlx::AssertSqlSafe(sql)).fetch_all(&mut other).await.unwrap();
+            let plan: Vec<&str> = rows.iter().map(|row| row.3.as_str()).collect();
+            assert!(plan.len() == 1 && plan[0].starts_with("SEARCH") && plan[0].contains(index), "{plan:?}");
+        }
+    }
+    store.close().await;
+}

@@ -1,0 +1,91 @@
+//! Throwing calls away: one, or all that a filter lets through, in small steps between which other records are
+//! written. Calls that still run stay, since their ends are still to be recorded.
+
+use toolway_types::CallId;
+
+use super::filter::CallFilter;
+use super::needle::Needle;
+use super::page::{CallOrder, Candidate, Reading, Step, statement_takes};
+use super::{Calls, newest};
+use crate::error::StoreError;
+use crate::retention::{self, Removed};
+use crate::writer::rows::key_of;
+
+/// What became of a call that was to be thrown away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Removal {
+    /// It is gone.
+    Removed,
+    /// It still runs, and is there.
+    Running,
+    /// There is none.
+    Unknown,
+}
+
+/// Most calls that are removed at a time.
+const AT_ONCE: usize = 500;
+
+impl Calls<'_> {
+    /// Throws away one call, unless it still runs.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub async fn remove(&self, id: CallId) -> Result<Removal, StoreError> {
+        const REMOVE: &str = "DELETE FROM calls WHERE id = ? AND status <> 0";
+        self.0.catch_up().await;
+        if self.0.change("removal of a call", sqlx::query(REMOVE).bind(key_of(id))).await? {
+            return Ok(Removal::Removed);
+        }
+        Ok(if self.find(id).await?.is_some() { Removal::Running } else { Removal::Unknown })
+    }
+
+    /// Throws away the calls that a filter lets through, of those that are recorded when this is asked for, but
+    /// not those that still run.
+    ///
+    /// # Errors
+    /// What SQLite says; what was thrown away until then stays so.
+    pub async fn remove_all(&self, filter: &CallFilter) -> Result<Removed, StoreError> {
+        self.0.catch_up().await;
+        let reading = Reading {
+            store: self.0,
+            filter,
+            order: CallOrder::OldestFirst,
+            newest: Some(newest(self.0).await?),
+        };
+        let needle = filter.text.as_ref().map(Needle::new);
+        let mut removed = Removed::default();
+        let mut from = None;
+        loop {
+            let Step { candidates, end } = reading.step(from).await?;
+            let mut rest = candidates.as_slice();
+            while !rest.is_empty() {
+                let (now, later) = rest.split_at(statement_takes(rest).min(AT_ONCE));
+                removed.calls += self.remove_some(&reading, needle.as_ref(), now).await?;
+                rest = later;
+            }
+            if end.is_none() {
+                break;
+            }
+            from = end;
+        }
+        removed.freed_bytes = retention::give_back(self.0).await?;
+        Ok(removed)
+    }
+
+    async fn remove_some(
+        &self,
+        reading: &Reading<'_>,
+        needle: Option<&Needle>,
+        candidates: &[Candidate],
+    ) -> Result<u64, StoreError> {
+        let mut seqs: Vec<i64> = candidates.iter().map(|it| it.at.seq).collect();
+        if let Some(needle) = needle {
+            let found = reading.matching_places(needle, candidates).await?;
+            seqs.retain(|seq| found.contains(seq));
+        }
+        if seqs.is_empty() { Ok(0) } else { retention::remove_these(self.0, &seqs).await }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,230 @@
+//! Grants: answers of people to questions about permission or approval that hold for later calls too.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Serialize;
+use sqlx::sqlite::SqliteRow;
+
+use crate::call_row::{Columns, parsed};
+use crate::error::StoreError;
+use crate::store::Store;
+
+/// What was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GrantKind {
+    /// Whether a tool may use a permission.
+    Permission,
+    /// Whether a tool may run.
+    Approval,
+}
+
+/// What was answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GrantDecision {
+    /// Yes.
+    Granted,
+    /// No, for good.
+    DeniedAlways,
+}
+
+impl GrantKind {
+    /// The word in records and messages.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Permission => "permission",
+            Self::Approval => "approval",
+        }
+    }
+}
+
+impl GrantDecision {
+    /// The word in records and messages.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Granted => "granted",
+            Self::DeniedAlways => "denied_always",
+        }
+    }
+}
+
+/// No such kind of grant, or no such decision.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is neither a kind of grant nor a decision")]
+pub struct UnknownGrantWord(pub String);
+
+impl FromStr for GrantKind {
+    type Err = UnknownGrantWord;
+    fn from_str(text: &str) -> Result<Self, UnknownGrantWord> {
+        let all = [Self::Permission, Self::Approval];
+        all.into_iter().find(|it| it.as_str() == text).ok_or_else(|| UnknownGrantWord(text.to_owned()))
+    }
+}
+
+impl FromStr for GrantDecision {
+    type Err = UnknownGrantWord;
+    fn from_str(text: &str) -> Result<Self, UnknownGrantWord> {
+        let all = [Self::Granted, Self::DeniedAlways];
+        all.into_iter().find(|it| it.as_str() == text).ok_or_else(|| UnknownGrantWord(text.to_owned()))
+    }
+}
+
+impl fmt::Display for GrantKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Display for GrantDecision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A grant. Times are milliseconds since the Unix epoch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct GrantRecord {
+    /// Its id, a UUIDv7.
+    pub id: String,
+    /// What was asked.
+    pub kind: GrantKind,
+    /// Which permission, where that was asked.
+    pub permission: Option<String>,
+    /// The tool's source.
+    pub source: String,
+    /// The tool's name at its source.
+    pub tool: String,
+    /// Whose calls it covers; none covers anybody's.
+    pub principal: Option<String>,
+    /// In which agent's name they are made; none covers any, and calls outside an agent.
+    pub agent: Option<String>,
+    /// What was answered.
+    pub decision: GrantDecision,
+    /// When.
+    pub created_ms: i64,
+    /// By which principal.
+    pub created_by: String,
+    /// When it ends by itself.
+    pub expires_ms: Option<i64>,
+    /// When it was taken back.
+    pub revoked_ms: Option<i64>,
+}
+
+impl GrantRecord {
+    /// Whether it counts at a time.
+    #[must_use]
+    pub fn is_active(&self, now_ms: i64) -> bool {
+        self.revoked_ms.is_none() && self.expires_ms.is_none_or(|end| now_ms < end)
+    }
+}
+
+/// The table of grants. Changes are on disk, whatever the durability of calls, when they answer.
+#[derive(Debug, Clone, Copy)]
+pub struct Grants<'s>(pub(crate) &'s Store);
+
+const WRITING: &str = "writing of a grant";
+const COLUMNS: &str = "id, kind, permission, source, tool, principal, agent, decision, created_ms, created_by, \
+     expires_ms, revoked_ms";
+
+impl Grants<'_> {
+    /// Every grant, oldest first; those that were revoked or have ended too, for as long as records of calls
+    /// are kept.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub async fn list(&self) -> Result<Vec<GrantRecord>, StoreError> {
+        let sql = sqlx::AssertSqlSafe(format!("SELECT {COLUMNS} FROM grants ORDER BY created_ms, id"));
+        let rows = sqlx::query(sql)
+            .fetch_all(self.0.readers())
+            .await
+            .map_err(StoreError::database("read of the grants"))?;
+        rows.iter().map(read).collect()
+    }
+
+    /// The grants that count at a time, oldest first.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub async fn active(&self, now_ms: i64) -> Result<Vec<GrantRecord>, StoreError> {
+        let mut all = self.list().await?;
+        all.retain(|grant| grant.is_active(now_ms));
+        Ok(all)
+    }
+
+    /// Adds a grant.
+    ///
+    /// # Errors
+    /// [`StoreError::GrantExists`] where its id is there already; else what SQLite says.
+    pub async fn insert(&self, grant: &GrantRecord) -> Result<(), StoreError> {
+        const INSERT: &str = "INSERT INTO grants (id, kind, permission, source, tool, principal, agent, decision, \
+             created_ms, created_by, expires_ms, revoked_ms) VALUES (?,?,?,?,?,?,?,?,?,?,?,?) \
+             ON CONFLICT DO NOTHING";
+        let query = sqlx::query(INSERT)
+            .bind(grant.id.clone())
+            .bind(grant.kind.as_str())
+            .bind(grant.permission.clone())
+            .bind(grant.source.clone())
+            .bind(grant.tool.clone())
+            .bind(grant.principal.clone())
+            .bind(grant.agent.clone())
+            .bind(grant.decision.as_str())
+            .bind(grant.created_ms)
+            .bind(grant.created_by.clone())
+            .bind(grant.expires_ms)
+            .bind(grant.revoked_ms);
+        let inserted = self.0.change(WRITING, query).await?;
+        if inserted { Ok(()) } else { Err(StoreError::GrantExists { id: grant.id.clone() }) }
+    }
+
+    /// Revokes a grant for good. Answers whether there was one that was not revoked yet.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub async fn revoke(&self, id: &str, at_ms: i64) -> Result<bool, StoreError> {
+        const REVOKE: &str = "UPDATE grants SET revoked_ms = ? WHERE id = ? AND revoked_ms IS NULL";
+        let id = id.to_owned();
+        self.0.change(WRITING, sqlx::query(REVOKE).bind(at_ms).bind(id)).await
+    }
+}
+
+/// Throws away grants that have not counted since before a time.
+pub(crate) async fn forget_ended(store: &Store, before_ms: i64) -> Result<(), StoreError> {
+    const ENDED: &str = "SELECT EXISTS (SELECT 1 FROM grants WHERE min(coalesce(revoked_ms, expires_ms), \
+         coalesce(expires_ms, revoked_ms)) < ?)";
+    const FORGET: &str = "DELETE FROM grants WHERE min(coalesce(revoked_ms, expires_ms), \
+         coalesce(expires_ms, revoked_ms)) < ?";
+    let (some,): (bool,) = sqlx::query_as(ENDED)
+        .bind(before_ms)
+        .fetch_one(store.readers())
+        .await
+        .map_err(StoreError::database("read of the grants"))?;
+    if some {
+        store.change("removal of old grants", sqlx::query(FORGET).bind(before_ms)).await?;
+    }
+    Ok(())
+}
+
+fn read(row: &SqliteRow) -> Result<GrantRecord, StoreError> {
+    let columns = Columns(row);
+    Ok(GrantRecord {
+        id: columns.required(0)?,
+        kind: parsed("kind of grant", &columns.required(1)?)?,
+        permission: columns.text(2)?,
+        source: columns.required(3)?,
+        tool: columns.required(4)?,
+        principal: columns.text(5)?,
+        agent: columns.text(6)?,
+        decision: parsed("decision", &columns.required(7)?)?,
+        created_ms: columns.number(8)?,
+        created_by: columns.required(9)?,
+        expires_ms: columns.number_or_none(10)?,
+        revoked_ms: columns.number_or_none(11)?,
+    })
+}
+
+#[cfg(test)]
+mod tests;

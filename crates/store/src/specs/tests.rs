@@ -1,0 +1,163 @@
+use super::*;
+use crate::SourceRecord;
+use crate::tests::support::{Folder, NOW, number};
+
+fn slug(text: &str) -> Slug {
+    text.parse().unwrap()
+}
+
+fn print(number: u8) -> Fingerprint {
+    [number; 32]
+}
+
+/// A tool with the spec of this number.
+fn note(tool: &str, number: u8) -> SpecNote {
+    SpecNote {
+        tool: tool.to_owned(),
+        fingerprint: print(number),
+        document: format!(r#"{{"name":"x","n":{number}.0,"odd":"\u0000\" é"}}"#),
+    }
+}
+
+fn row(tool: &str, approved: u8, current: u8, changed_ms: Option<i64>) -> SpecRow {
+    SpecRow { tool: tool.to_owned(), approved: print(approved), current: print(current), changed_ms }
+}
+
+#[tokio::test]
+async fn a_first_spec_passes_and_a_changed_one_is_noted() {
+    let folder = Folder::new();
+    let store = folder.open().await;
+    let (specs, phone) = (store.specs(), slug("phone"));
+    let first = specs.note(&phone, &[note("battery", 1), note("odd \"1\"", 2)], NOW).await.unwrap();
+    assert_eq!(first, [row("battery", 1, 1, None), row("odd \"1\"", 2, 2, None)]);
+    assert!(!first[0].is_changed());
+
+    // One is no longer offered, one has changed, one is new.
+    let second = specs.note(&phone, &[note("battery", 3), note("camera", 4)], NOW + 1).await.unwrap();
+    let changed = row("battery", 1, 3, Some(NOW + 1));
+    assert!(changed.is_changed());
+    assert_eq!(second, [changed.clone(), row("camera", 4, 4, None), row("odd \"1\"", 2, 2, None)]);
+    for number in [1, 3] {
+        assert_eq!(specs.document(&print(number)).await.unwrap(), Some(note("", number).document));
+    }
+    assert_eq!(specs.document(&print(9)).await.unwrap(), None);
+
+    // The same again changes nothing, a further change is newer, and back is back.
+    assert_eq!(specs.note(&phone, &[note("battery", 3)], NOW + 2).await.unwrap()[0], changed);
+    let third = specs.note(&phone, &[note("battery", 5)], NOW + 3).await.unwrap();
+    assert_eq!(third[0], row("battery", 1, 5, Some(NOW + 3)));
+    let back = specs.note(&phone, &[note("battery", 1)], NOW + 4).await.unwrap();
+    assert_eq!(back[0], row("battery", 1, 1, None));
+}
+
+#[tokio::test]
+async fn what_passes_is_what_the_owner_saw() {
+    let folder = Folder::new();
+    let store = folder.open().await;
+    let (specs, phone) = (store.specs(), slug("phone"));
+    specs.note(&phone, &[note("battery", 1)], NOW).await.unwrap();
+    specs.note(&phone, &[note("battery", 2)], NOW).await.unwrap();
+    specs.note(&phone, &[note("battery", 3)], NOW).await.unwrap();
+    assert!(!specs.approve(&phone, "battery", print(2)).await.unwrap());
+    assert!(!specs.approve(&phone, "camera", print(3)).await.unwrap());
+    assert_eq!(specs.of(&phone).await.unwrap(), [row("battery", 1, 3, Some(NOW))]);
+    assert!(specs.approve(&phone, "battery", print(3)).await.unwrap());
+    store.close().await;
+
+    let store = folder.open().await;
+    let all = store.specs().all().await.unwrap();
+    assert_eq!(all, BTreeMap::from([("phone".to_owned(), vec![row("battery", 3, 3, None)])]));
+}
+
+#[tokio::test]
+async fn documents_are_kept_once_and_as_long_as_some_tool_has_them() {
+    let folder = Folder::new();
+    let store = folder.open().await;
+    let specs = store.specs();
+    let documents = async || number(&folder.database(), "SELECT count(*) FROM spec_documents").await;
+    for source in ["phone", "desk"] {
+        specs.note(&slug(source), &[note("a", 1), note("b", 1), note("c", 2)], NOW).await.unwrap();
+    }
+    assert_eq!(documents().await, 2);
+    specs.note(&slug("phone"), &[note("a", 3)], NOW).await.unwrap();
+    specs.note(&slug("phone"), &[note("a", 4)], NOW).await.unwrap();
+    assert_eq!(documents().await, 4);
+    store.enforce_retention().await.unwrap();
+    assert_eq!(documents().await, 3, "what lay between the approved and the current one is gone");
+    specs.approve(&slug("phone"), "a", print(4)).await.unwrap();
+    store.enforce_retention().await.unwrap();
+    assert_eq!(documents().await, 3, "others have the one that was approved before");
+
+    assert!(specs.forget(&slug("desk")).await.unwrap());
+    assert!(!specs.forget(&slug("desk")).await.unwrap());
+    specs.forget(&slug("phone")).await.unwrap();
+    store.enforce_retention().await.unwrap();
+    assert_eq!(documents().await, 0);
+}
+
+#[tokio::test]
+async fn a_removed_source_leaves_no_specs() {
+    let folder = Folder::new();
+    let store = folder.open().await;
+    let source = SourceRecord {
+        slug: slug("phone"),
+        token_id: "t-1".to_owned(),
+        identity_key: "device:1".to_owned(),
+        kind: "device".to_owned(),
+        label: "Phone".to_owned(),
+        platform: None,
+        app_version: None,
+        created_ms: NOW,
+        last_seen_ms: NOW,
+        tools: vec![],
+        removed_ms: None,
+    };
+    store.sources().upsert(&source).await.unwrap();
+    for of in ["phone", "desk"] {
+        store.specs().note(&slug(of), &[note("a", 1)], NOW).await.unwrap();
+    }
+    assert!(store.sources().remove(&slug("phone"), NOW).await.unwrap());
+    let left: Vec<String> = store.specs().all().await.unwrap().into_keys().collect();
+    assert_eq!(left, ["desk"]);
+}
+
+#[tokio::test]
+async fn many_large_specs_are_written_at_once_and_no_more_than_there_is_room_for() {
+    let folder = Folder::new();
+    let store = folder.open().await;
+    let (specs, phone) = (store.specs(), slug("phone"));
+    let numbered = |number: usize, length: usize| SpecNote {
+        tool: format!("tool_{number:05}"),
+        fingerprint: std::array::from_fn(|at| (number >> (8 * (at % 4))) as u8),
+        document: "x".repeat(length),
+    };
+    // More than one statement takes.
+    let many: Vec<SpecNote> = (0..4096).map(|number| numbered(number, 1000)).collect();
+    let rows = specs.note(&phone, &many, NOW).await.unwrap();
+    assert_eq!(rows.len(), 4096);
+    assert_eq!(rows[4095].tool, "tool_04095");
+    assert_eq!(number(&folder.database(), "SELECT count(*) FROM spec_documents").await, 4096);
+
+    let more: Vec<SpecNote> = (4096..20_000).map(|number| numbered(number, 1)).collect();
+    let rows = specs.note(&phone, &more, NOW).await.unwrap();
+    assert_eq!(rows.len(), MAX_TOOLS);
+    // Those that are known may change all the same.
+    let rows = specs.note(&phone, &[note("tool_00000", 200), note("new", 1)], NOW).await.unwrap();
+    assert_eq!((rows.len(), rows[0].is_changed()), (MAX_TOOLS, true));
+}
+
+#[tokio::test]
+async fn documents_past_the_room_for_them_leave_their_fingerprints() {
+    let folder = Folder::new();
+    let store = folder.open().await;
+    let (specs, phone) = (store.specs(), slug("phone"));
+    let large =
+        |number: u8| SpecNote { document: "x".repeat(30 << 20), ..note(&format!("t{number}"), number) };
+    let rows = specs.note(&phone, &[large(1), large(2), large(3), note("small", 4)], NOW).await.unwrap();
+    assert_eq!(rows.len(), 4);
+    for (number, kept) in [(1, true), (2, true), (3, false), (4, true)] {
+        assert_eq!(specs.document(&print(number)).await.unwrap().is_some(), kept, "{number}");
+    }
+    specs.note(&phone, &[large(5)], NOW).await.unwrap();
+    assert_eq!(specs.document(&print(5)).await.unwrap(), None);
+}

@@ -1,0 +1,99 @@
+//! Databases of earlier versions, with rows in them as those versions wrote them.
+
+use sqlx::AssertSqlSafe;
+use toolway_core::caller::Door;
+use toolway_types::{CallId, Code, PrincipalId, Role};
+
+use super::support::{Folder, NOW, call, json, number, record, stranger, success};
+use crate::migrate::MIGRATIONS;
+use crate::{CallFilter, CallRow, CallStatus};
+
+const VERSION_1: &str = "
+    INSERT INTO tokens (id, hash, role, label, created_ms) VALUES ('t-1', zeroblob(32), 'client', 'old', 1);
+    INSERT INTO sources VALUES ('phone', 't-1', 'device:1', 'device', 'Phone', 'android', NULL, 1, 2, '[\"battery\"]', NULL);
+    INSERT INTO calls VALUES (3, x'0198f3a100007000800000000000000a', 1800000000000, 1, NULL, 'phone__battery', 'phone',
+        'battery', 't-1', 1, 1, 'home', 'k', zeroblob(32), 4, 1, 2, 3, 1, '{\"a\": 1.0}', '{\"status\":\"success\",\"result\":\"87\"}');
+    INSERT INTO calls VALUES (5, x'0198f3a100007000800000000000000b', 1800000000001, 0, NULL, 'nothing', NULL,
+        NULL, 'owner', 0, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL);
+";
+
+#[tokio::test]
+async fn a_version_1_database_with_rows_is_brought_up_to_date() {
+    let folder = Folder::new();
+    folder.open_migrated(&MIGRATIONS[..1]).await.unwrap().close().await;
+    let mut other = stranger(&folder.database()).await;
+    sqlx::raw_sql(AssertSqlSafe(VERSION_1)).execute(&mut other).await.unwrap();
+    drop(other);
+
+    let store = folder.open().await;
+    assert_eq!(store.closed_at_open(), 1);
+    let copy = folder.path().join("backups").join("toolway-1-20270115T080000Z.db");
+    assert_eq!(number(&copy, "SELECT count(*) FROM calls").await, 2);
+    let id: CallId = "0198f3a1-0000-7000-8000-00000000000a".parse().unwrap();
+    let old = CallRow {
+        call_id: id,
+        name: "phone__battery".to_owned(),
+        tool: Some("phone/battery".parse().unwrap()),
+        principal: PrincipalId::from("t-1"),
+        role: Role::Client,
+        door: Door::WebSocket,
+        agent: Some("home".to_owned()),
+        session: None,
+        turn: None,
+        approved_by: None,
+        hooks: vec![],
+        rule: None,
+        arguments: Some(json(r#"{"a": 1.0}"#)),
+        ran_with: None,
+        status: CallStatus::Success,
+        code: None,
+        outcome: Some(json(r#"{"status":"success","result":"87"}"#)),
+        started_ms: NOW,
+        total_us: 4,
+        waiting_us: 1,
+        queued_us: 2,
+        running_us: 3,
+        attempts: 1,
+    };
+    assert_eq!(store.calls().get(id).await.unwrap(), Some(old));
+    let open: CallId = "0198f3a1-0000-7000-8000-00000000000b".parse().unwrap();
+    assert_eq!(store.calls().get(open).await.unwrap().unwrap().code, Some(Code::GatewayRestarted));
+    // Keys are found, and new rows come after the old.
+    let earlier = store.recorder().find_keyed(&PrincipalId::from("t-1"), "k", 0).await.unwrap();
+    assert_eq!(earlier.id, id);
+    record(&store, call("a/new"), success(""));
+    store.flush().await.unwrap();
+    assert_eq!(number(&folder.database(), "SELECT max(seq) FROM calls").await, 6);
+    assert_eq!(store.calls().list(&CallFilter::default(), None, 10).await.unwrap().calls.len(), 3);
+    assert_eq!(store.tokens().list().await.unwrap()[0].label, "old");
+    assert_eq!(store.sources().all().await.unwrap()[0].tools, ["battery"]);
+    let objects = "SELECT count(*) FROM sqlite_schema WHERE name LIKE '%calls\\_2%' ESCAPE '\\' OR sql LIKE '%calls\\_2%' ESCAPE '\\'";
+    assert_eq!(number(&folder.database(), objects).await, 0);
+    store.check().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_version_1_backup_is_brought_up_to_date_before_it_is_put_in_place() {
+    let old = Folder::new();
+    let store = old.open_migrated(&MIGRATIONS[..1]).await.unwrap();
+    let mut other = stranger(&old.database()).await;
+    sqlx::raw_sql(AssertSqlSafe(VERSION_1)).execute(&mut other).await.unwrap();
+    drop(other);
+    let backup = old.beside("backup.db");
+    store.backup(&backup).await.unwrap();
+
+    let folder = Folder::new();
+    let store = folder.open().await;
+    record(&store, call("a/gone"), success(""));
+    store.restore_from(&backup).await.unwrap();
+    let names: Vec<String> = store
+        .calls()
+        .list(&CallFilter::default(), None, 10)
+        .await
+        .unwrap()
+        .calls
+        .into_iter()
+        .map(|call| call.name)
+        .collect();
+    assert_eq!(names, ["nothing", "phone__battery"]);
+}
