@@ -149,17 +149,26 @@ impl Launch {
 }
 
 impl Ended {
+    /// How it failed; none where it ended well.
+    #[must_use]
+    pub fn how_it_failed(&self) -> Option<String> {
+        match self.status {
+            None => Some("it was stopped".to_owned()),
+            Some(status) if status.success() => None,
+            Some(status) => Some(how_it_ended(status)),
+        }
+    }
+
     /// How it failed and what it complained of last; none where it ended well.
     #[must_use]
     pub fn failure(&self) -> Option<String> {
-        let Some(status) = self.status else { return Some("it was stopped".to_owned()) };
-        if status.success() {
-            return None;
+        let how = self.how_it_failed()?;
+        if self.status.is_none() {
+            return Some(how);
         }
         let complaints = self.stderr.text();
         let said = if complaints.trim().is_empty() { self.stdout.text() } else { complaints };
         let said = tail(said.trim(), TOLD);
-        let how = how_it_ended(status);
         Some(if said.is_empty() { how } else { format!("{how}: {said}") })
     }
 }

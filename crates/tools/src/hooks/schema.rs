@@ -1,0 +1,68 @@
+//! JSON Schemas (draft 2020-12) of what hooks are asked and answer, as they are published in `docs/schemas`.
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::Value;
+
+use super::answer::{AfterDecision, BeforeDecision};
+use super::question::{Question, VERSION};
+
+/// One published file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Document {
+    /// The file's name in `docs/schemas`.
+    pub file_name: &'static str,
+    /// The schema.
+    pub schema: Value,
+}
+
+/// Every published schema of hooks.
+#[must_use]
+pub fn schemas() -> Vec<Document> {
+    let written = || SchemaSettings::draft2020_12().for_serialize();
+    let read = || SchemaSettings::draft2020_12().for_deserialize();
+    vec![
+        Document {
+            file_name: "hook-question.json",
+            schema: document::<Question<'_>>(written(), "hook-question", "What a hook is asked"),
+        },
+        Document {
+            file_name: "hook-before.json",
+            schema: document::<BeforeDecision>(read(), "hook-before", "What a hook decides before a call"),
+        },
+        Document {
+            file_name: "hook-after.json",
+            schema: document::<AfterDecision>(read(), "hook-after", "What a hook decides after a call"),
+        },
+    ]
+}
+
+fn document<T: JsonSchema>(settings: SchemaSettings, name: &str, title: &str) -> Value {
+    let mut schema = settings.into_generator().into_root_schema_for::<T>();
+    schema.insert("$id".to_owned(), format!("urn:toolway:schema:{name}").into());
+    schema.insert("title".to_owned(), title.into());
+    schema.insert("x-hook-version".to_owned(), VERSION.into());
+    let mut schema = schema.to_value();
+    tidy(&mut schema);
+    schema
+}
+
+/// Removes what means something only in Rust.
+fn tidy(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            if fields.get("format").and_then(Value::as_str).is_some_and(|format| format.starts_with("uint")) {
+                fields.remove("format");
+            }
+            if let Some(Value::String(description)) = fields.get_mut("description") {
+                *description = description.split_whitespace().collect::<Vec<_>>().join(" ");
+            }
+            fields.values_mut().for_each(tidy);
+        }
+        Value::Array(items) => items.iter_mut().for_each(tidy),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,42 @@
+//! Tools that are commands: the same definitions as those of `toolway device --tools`.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use toolway_command::{Command, Definition, Described, Prepared, Surroundings};
+use toolway_core::{Arguments, CallContext, Tool, ToolSpec};
+use toolway_types::{RawJson, ToolError, ToolOutput};
+
+struct CommandTool {
+    spec: Arc<ToolSpec>,
+    command: Command,
+}
+
+/// Makes the tool. Looks for the program, so it may block for some milliseconds.
+///
+/// # Errors
+/// What does not fit, in words.
+pub(super) fn tool(
+    described: Described,
+    definition: Definition,
+    surroundings: &Surroundings,
+) -> Result<Arc<dyn Tool>, String> {
+    let Prepared { spec, command } =
+        definition.prepare(described, surroundings).map_err(|problem| problem.to_string())?;
+    let spec = Arc::new(ToolSpec::compile(spec).map_err(|bad| bad.to_string())?);
+    Ok(Arc::new(CommandTool { spec, command }))
+}
+
+#[async_trait]
+impl Tool for CommandTool {
+    fn spec(&self) -> &Arc<ToolSpec> {
+        &self.spec
+    }
+
+    /// The call's deadline is the engine's: it cancels, then drops this future, and either kills the command's
+    /// process group.
+    async fn execute(&self, arguments: Arguments, cx: &CallContext) -> Result<ToolOutput, ToolError> {
+        let result = self.command.run(&arguments.into_object(), cx.cancelled()).await?;
+        Ok(ToolOutput::structured(RawJson::from(&result)))
+    }
+}

@@ -1,0 +1,100 @@
+//! One file of definitions: what of it can stand, and what can't.
+
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+use toolway_command::{Definition, Entry, File, FileError, Surroundings};
+use toolway_core::Tool;
+
+use super::{Kit, Loaded, OwnTool, Refused, command};
+use crate::naming::check_own_name;
+
+/// No file of definitions is longer than this, in bytes.
+const MAX_FILE: u64 = 1 << 20;
+/// The kinds of tools there are.
+const KINDS: &[&str] = &["command"];
+
+/// Adds what a file holds to what was read before. Commands run in `working_dir`.
+pub(super) fn read_into(loaded: &mut Loaded, path: &Path, working_dir: &Path, kit: &Kit) {
+    match text(path) {
+        Ok(text) => parse_into(loaded, &text, path, working_dir, kit),
+        Err(reason) => {
+            loaded.refused.push(Refused { file: path.to_owned(), line: 1, name: None, reason });
+        }
+    }
+}
+
+/// The text of a file of definitions.
+///
+/// # Errors
+/// In words.
+pub(super) fn text(path: &Path) -> Result<String, String> {
+    let unreadable = |error: std::io::Error| format!("the file can't be read: {error}");
+    let file = fs::File::open(path).map_err(unreadable)?;
+    let mut text = String::new();
+    file.take(MAX_FILE + 1).read_to_string(&mut text).map_err(unreadable)?;
+    if text.len() as u64 > MAX_FILE {
+        return Err(format!("the file is longer than {MAX_FILE} bytes"));
+    }
+    Ok(text)
+}
+
+/// The same for text that is, or will be, in that file.
+pub(super) fn parse_into(loaded: &mut Loaded, text: &str, path: &Path, working_dir: &Path, kit: &Kit) {
+    let refused = |name: Option<String>, error: FileError| Refused {
+        file: path.to_owned(),
+        line: error.line,
+        name,
+        reason: error.message,
+    };
+    let file = match File::parse(text) {
+        Ok(file) => file,
+        Err(error) => return loaded.refused.push(refused(None, error)),
+    };
+    let surroundings =
+        Surroundings { environment: kit.environment.clone(), folder: working_dir.to_owned() };
+    loaded.refused.extend(file.unknown.into_iter().map(|error| refused(None, error)));
+    for entry in file.entries {
+        let name = entry.name().map(str::to_owned);
+        let line = entry.place().line;
+        match tool(entry, loaded, &surroundings, kit) {
+            Ok((kind, tool)) => {
+                loaded.tools.push(OwnTool { tool, kind, file: path.to_owned(), line });
+            }
+            Err(error) => loaded.refused.push(refused(name, error)),
+        }
+    }
+}
+
+fn tool(
+    entry: Entry<'_>,
+    loaded: &Loaded,
+    surroundings: &Surroundings,
+    kit: &Kit,
+) -> Result<(&'static str, Arc<dyn Tool>), FileError> {
+    let place = entry.place();
+    let wrong = |reason: String| FileError::at(place, reason);
+    let kind = entry.kind(KINDS)?;
+    if let Some(name) = entry.name() {
+        check_own_name(name).map_err(|bad| wrong(bad.to_string()))?;
+        free(name, loaded, kit).map_err(wrong)?;
+    }
+    let (described, definition) = entry.read::<Definition>()?;
+    let tool = command::tool(described, definition, surroundings).map_err(wrong)?;
+    Ok((kind, tool))
+}
+
+/// Whether a name is nobody's yet.
+fn free(name: &str, loaded: &Loaded, kit: &Kit) -> Result<(), String> {
+    if kit.builtins.iter().any(|builtin| builtin == name) {
+        return Err(format!("builtin/{name}, which comes with Toolway, has this name"));
+    }
+    match loaded.named(name) {
+        None => Ok(()),
+        Some(other) => {
+            Err(format!("there is another of this name, in {} line {}", other.file.display(), other.line))
+        }
+    }
+}
