@@ -1,0 +1,195 @@
+//! `http_request`: makes an HTTP request to a URL (seed, "Built-in Tools", 4). Where it may go and how much it
+//! reads is the guarded client's affair.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use reqwest::{Method, Url};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use toolway_core::{Arguments, BadSpec, CallContext, Tool, ToolSpec};
+use toolway_types::{Code, JsonObject, RawJson, SpecDocument, ToolError, ToolOutput};
+
+use crate::web::{Answer, GuardedClient, Request, Shown, parse_url, request_header, shown};
+
+/// How long one request may take, in milliseconds.
+const TIMEOUT_MS: u64 = 30_000;
+/// How much of a body stands in the message of a failing status, in bytes.
+const BODY_IN_MESSAGE: usize = 4 * 1024;
+/// How much of the headers stands there, in bytes.
+const HEADERS_IN_MESSAGE: usize = 2 * 1024;
+
+/// Makes the tool.
+///
+/// # Errors
+/// [`BadSpec`] would be a mistake in this file.
+pub fn http_request(client: Arc<GuardedClient>) -> Result<Arc<dyn Tool>, BadSpec> {
+    let spec = Arc::new(ToolSpec::compile(document())?);
+    Ok(Arc::new(HttpRequest { spec, client }))
+}
+
+fn document() -> SpecDocument {
+    let parameters = json!({
+        "type": "object",
+        "properties": {
+            "url": {
+                "type": "string",
+                "description": "The URL to request, http or https"
+            },
+            "method": {
+                "type": "string",
+                "enum": ["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD"],
+                "default": "GET",
+                "description": "HTTP method"
+            },
+            "headers": {
+                "type": "object",
+                "additionalProperties": { "type": "string" },
+                "description": "Key-value pairs of HTTP headers"
+            },
+            "body": {
+                "type": "string",
+                "description": "Request body (for POST, PUT, PATCH and DELETE); sent as JSON where it is JSON \
+                                and no Content-Type is given"
+            }
+        },
+        "required": ["url"],
+        "additionalProperties": false
+    });
+    let annotations = json!({
+        "readOnlyHint": false,
+        "destructiveHint": true,
+        "idempotentHint": false,
+        "openWorldHint": true
+    });
+    SpecDocument {
+        description: Some("Make an HTTP request to a URL".to_owned()),
+        parameters: Some(RawJson::from(&parameters)),
+        title: Some("HTTP request".to_owned()),
+        annotations: Some(RawJson::from(&annotations)),
+        permissions: vec!["INTERNET".to_owned()],
+        timeout_ms: Some(TIMEOUT_MS),
+        ..SpecDocument::named("http_request")
+    }
+}
+
+struct HttpRequest {
+    spec: Arc<ToolSpec>,
+    client: Arc<GuardedClient>,
+}
+
+#[derive(Deserialize)]
+struct Given {
+    url: String,
+    method: Option<String>,
+    #[serde(default)]
+    headers: JsonObject,
+    body: Option<String>,
+}
+
+#[async_trait]
+impl Tool for HttpRequest {
+    fn spec(&self) -> &Arc<ToolSpec> {
+        &self.spec
+    }
+
+    async fn execute(&self, arguments: Arguments, cx: &CallContext) -> Result<ToolOutput, ToolError> {
+        let given = serde_json::from_value(Value::Object(arguments.into_object()))
+            .map_err(|error| invalid(error.to_string()))?;
+        let request = request_of(given)?;
+        let asked = request.url.clone();
+        let answer = self.client.send(request, &|| cx.mark_dispatched()).await?;
+        let shown = shown(&answer);
+        if answer.status.is_server_error() {
+            return Err(failed(&answer, &shown));
+        }
+        Ok(ToolOutput::structured(result(&answer, shown, &asked)))
+    }
+
+    fn marks_dispatch(&self) -> bool {
+        true
+    }
+}
+
+fn invalid(message: impl Into<String>) -> ToolError {
+    ToolError::new(Code::InvalidArguments, message)
+}
+
+fn request_of(given: Given) -> Result<Request, ToolError> {
+    let method = given.method.as_deref().unwrap_or("GET");
+    let method = Method::from_bytes(method.as_bytes())
+        .map_err(|_| invalid(format!("{method:?} is not a method that can be used")))?;
+    let mut request = Request::new(method, parse_url(given.url.trim())?);
+    for (name, value) in &given.headers {
+        let Some(value) = value.as_str() else {
+            return Err(invalid(format!("the value of header {name} is not a string")));
+        };
+        request_header(&mut request.headers, name, value, false).map_err(|bad| invalid(bad.to_string()))?;
+    }
+    // Models like to fill in every field; nothing is no body.
+    request.body = given.body.filter(|body| !body.is_empty()).map(String::into_bytes);
+    if let Some(body) = &request.body {
+        if matches!(request.method, Method::GET | Method::HEAD) {
+            let method = &request.method;
+            return Err(invalid(format!("a {method} request has no body"))
+                .with_hint("Put what is asked for into the URL, or use POST"));
+        }
+        say_type(&mut request.headers, body);
+    }
+    Ok(request)
+}
+
+/// Says what a body is, where the caller did not.
+fn say_type(headers: &mut HeaderMap, body: &[u8]) {
+    let starts = body.iter().find(|byte| !byte.is_ascii_whitespace());
+    let is_json =
+        matches!(starts, Some(b'{' | b'[')) && serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok();
+    let kind = if is_json { "application/json" } else { "text/plain; charset=utf-8" };
+    headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static(kind));
+}
+
+fn result(answer: &Answer, shown: Shown, asked: &Url) -> RawJson {
+    let mut result = JsonObject::new();
+    result.insert("status".to_owned(), answer.status.as_u16().into());
+    if answer.url != *asked {
+        result.insert("url".to_owned(), answer.url.as_str().into());
+    }
+    result.insert("headers".to_owned(), shown.headers.into());
+    if shown.headers_omitted > 0 {
+        result.insert("headers_omitted".to_owned(), shown.headers_omitted.into());
+    }
+    result.insert("body".to_owned(), shown.body.into());
+    if answer.body.cut {
+        result.insert("body_cut".to_owned(), true.into());
+        result.insert("body_bytes".to_owned(), answer.body.total.into());
+    }
+    if !shown.notes.is_empty() {
+        result.insert("notes".to_owned(), shown.notes.into());
+    }
+    RawJson::from(&Value::Object(result))
+}
+
+fn failed(answer: &Answer, shown: &Shown) -> ToolError {
+    let mut headers = String::new();
+    for (name, value) in &shown.headers {
+        for value in value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice) {
+            headers.push_str(&format!("{name}: {}\n", value.as_str().unwrap_or_default()));
+        }
+    }
+    let headers = cut(&headers, HEADERS_IN_MESSAGE);
+    let body = cut(&shown.body, BODY_IN_MESSAGE);
+    let message = format!("The server answered {}\n{}\n\n{body}", answer.status, headers.trim_end());
+    ToolError::new(Code::HttpStatus, message.trim_end()).dispatched(true)
+}
+
+fn cut(text: &str, bytes: usize) -> String {
+    if text.len() <= bytes {
+        return text.to_owned();
+    }
+    let kept = text.get(..text.floor_char_boundary(bytes)).unwrap_or_default();
+    format!("{kept}…\n[cut: the first {} of {} bytes are shown]", kept.len(), text.len())
+}
+
+#[cfg(test)]
+mod tests;

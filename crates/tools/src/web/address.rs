@@ -1,0 +1,210 @@
+//! Which addresses are not public, after IANA's registries of special-purpose IPv4 and IPv6 addresses
+//! (RFC 6890 and its updates). Where a registry says that a block is not globally reachable, or does not know,
+//! the block is taken for not public; of IPv6 only what is given out as global unicast (`2000::/3`) is.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use ipnet::{Ipv4Net, Ipv6Net};
+
+/// What an address that is not public is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Special {
+    /// No address at all (`0.0.0.0/8`, `::`); systems take it for their own.
+    Unspecified,
+    /// This computer.
+    Loopback,
+    /// Private networks, unique local and site-local addresses.
+    Private,
+    /// A provider's own network, behind its NAT (`100.64.0.0/10`).
+    Shared,
+    /// The same wire.
+    LinkLocal,
+    /// Where clouds give a computer its credentials.
+    Metadata,
+    /// Many receivers.
+    Multicast,
+    /// All receivers of a network.
+    Broadcast,
+    /// For examples in texts.
+    Documentation,
+    /// For measuring network devices.
+    Benchmarking,
+    /// Set aside by IANA, or not given out.
+    Reserved,
+    /// IPv4 carried inside IPv6 (6to4, Teredo, IPv4-compatible, local NAT64, …).
+    Translated,
+}
+
+impl fmt::Display for Special {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Unspecified => "an unspecified address",
+            Self::Loopback => "a loopback address",
+            Self::Private => "a private address",
+            Self::Shared => "a shared (carrier-grade NAT) address",
+            Self::LinkLocal => "a link-local address",
+            Self::Metadata => "the address of a cloud's metadata service",
+            Self::Multicast => "a multicast address",
+            Self::Broadcast => "the broadcast address",
+            Self::Documentation => "an address for documentation",
+            Self::Benchmarking => "an address for benchmarks",
+            Self::Reserved => "a reserved address",
+            Self::Translated => "an IPv6 address that stands for an IPv4 address",
+        })
+    }
+}
+
+const fn v4(a: u8, b: u8, c: u8, d: u8, length: u8) -> Ipv4Net {
+    Ipv4Net::new_assert(Ipv4Addr::new(a, b, c, d), length)
+}
+
+const fn v6(s: [u16; 8], length: u8) -> Ipv6Net {
+    let [a, b, c, d, e, f, g, h] = s;
+    Ipv6Net::new_assert(Ipv6Addr::new(a, b, c, d, e, f, g, h), length)
+}
+
+/// The first that holds an address has the word.
+const IPV4: &[(Ipv4Net, Special)] = &[
+    (v4(169, 254, 169, 254, 32), Special::Metadata), // most clouds
+    (v4(169, 254, 170, 2, 32), Special::Metadata),   // AWS, tasks in containers
+    (v4(169, 254, 170, 23, 32), Special::Metadata),  // AWS, pods
+    (v4(169, 254, 0, 23, 32), Special::Metadata),    // Tencent
+    (v4(168, 63, 129, 16, 32), Special::Metadata),   // Azure
+    (v4(100, 100, 100, 200, 32), Special::Metadata), // Alibaba
+    (v4(192, 0, 0, 192, 32), Special::Metadata),     // Oracle
+    (v4(0, 0, 0, 0, 8), Special::Unspecified),
+    (v4(10, 0, 0, 0, 8), Special::Private),
+    (v4(100, 64, 0, 0, 10), Special::Shared),
+    (v4(127, 0, 0, 0, 8), Special::Loopback),
+    (v4(169, 254, 0, 0, 16), Special::LinkLocal),
+    (v4(172, 16, 0, 0, 12), Special::Private),
+    (v4(192, 0, 0, 0, 24), Special::Reserved), // protocol assignments; two anycast addresses in it lead to no website
+    (v4(192, 0, 2, 0, 24), Special::Documentation),
+    (v4(192, 88, 99, 0, 24), Special::Reserved), // 6to4 relays, given up
+    (v4(192, 168, 0, 0, 16), Special::Private),
+    (v4(198, 18, 0, 0, 15), Special::Benchmarking),
+    (v4(198, 51, 100, 0, 24), Special::Documentation),
+    (v4(203, 0, 113, 0, 24), Special::Documentation),
+    (v4(224, 0, 0, 0, 4), Special::Multicast),
+    (v4(255, 255, 255, 255, 32), Special::Broadcast),
+    (v4(240, 0, 0, 0, 4), Special::Reserved),
+];
+
+const IPV6: &[(Ipv6Net, Special)] = &[
+    (v6([0xfd00, 0x0ec2, 0, 0, 0, 0, 0, 0x0254], 128), Special::Metadata), // AWS
+    (v6([0xfd00, 0x0ec2, 0, 0, 0, 0, 0, 0x0023], 128), Special::Metadata), // AWS, pods
+    (v6([0xfd20, 0x00ce, 0, 0, 0, 0, 0, 0x0254], 128), Special::Metadata), // Google
+    (v6([0xfe80, 0, 0, 0, 0, 0, 0xa9fe, 0xa9fe], 128), Special::Metadata), // OpenStack
+    (v6([0, 0, 0, 0, 0, 0, 0, 0], 128), Special::Unspecified),
+    (v6([0, 0, 0, 0, 0, 0, 0, 1], 128), Special::Loopback),
+    (v6([0x2001, 0x0002, 0, 0, 0, 0, 0, 0], 48), Special::Benchmarking),
+    (v6([0x2001, 0, 0, 0, 0, 0, 0, 0], 23), Special::Reserved), // protocol assignments
+    (v6([0x2001, 0x0db8, 0, 0, 0, 0, 0, 0], 32), Special::Documentation),
+    (v6([0x3fff, 0, 0, 0, 0, 0, 0, 0], 20), Special::Documentation),
+    (v6([0xfc00, 0, 0, 0, 0, 0, 0, 0], 7), Special::Private),
+    (v6([0xfe80, 0, 0, 0, 0, 0, 0, 0], 10), Special::LinkLocal),
+    (v6([0xfec0, 0, 0, 0, 0, 0, 0, 0], 10), Special::Private),
+    (v6([0xff00, 0, 0, 0, 0, 0, 0, 0], 8), Special::Multicast),
+];
+
+const GLOBAL_UNICAST: Ipv6Net = v6([0x2000, 0, 0, 0, 0, 0, 0, 0], 3);
+
+const COMPATIBLE: Ipv6Net = v6([0, 0, 0, 0, 0, 0, 0, 0], 96);
+const SIIT: Ipv6Net = v6([0, 0, 0, 0, 0xffff, 0, 0, 0], 96);
+const NAT64: Ipv6Net = v6([0x0064, 0xff9b, 0, 0, 0, 0, 0, 0], 96);
+const NAT64_LOCAL: Ipv6Net = v6([0x0064, 0xff9b, 1, 0, 0, 0, 0, 0], 48);
+const TEREDO: Ipv6Net = v6([0x2001, 0, 0, 0, 0, 0, 0, 0], 32);
+const SIX_TO_FOUR: Ipv6Net = v6([0x2002, 0, 0, 0, 0, 0, 0, 0], 16);
+
+/// What the address is for, where it is not public.
+#[must_use]
+pub fn special(address: IpAddr) -> Option<Special> {
+    match address.to_canonical() {
+        IpAddr::V4(address) => special_v4(address),
+        IpAddr::V6(address) => special_v6(address),
+    }
+}
+
+fn special_v4(address: Ipv4Addr) -> Option<Special> {
+    IPV4.iter().find(|(net, _)| net.contains(&address)).map(|(_, special)| *special)
+}
+
+fn special_v6(address: Ipv6Addr) -> Option<Special> {
+    if let Some((_, special)) = IPV6.iter().find(|(net, _)| net.prefix_len() == 128 && net.contains(&address))
+    {
+        return Some(*special);
+    }
+    // What stands for an IPv4 address is judged by it. Only through the well-known NAT64 prefix is a public
+    // one reached; the other ways are given up or lead who knows where.
+    if let Some(carried) = carried(address) {
+        return match carried.iter().find_map(|inner| special_v4(*inner)) {
+            None if NAT64.contains(&address) => None,
+            inner => Some(inner.unwrap_or(Special::Translated)),
+        };
+    }
+    if let Some(inner) = isatap(address).and_then(special_v4) {
+        return Some(inner);
+    }
+    match IPV6.iter().find(|(net, _)| net.contains(&address)) {
+        Some((_, special)) => Some(*special),
+        None if GLOBAL_UNICAST.contains(&address) => None,
+        None => Some(Special::Reserved),
+    }
+}
+
+/// The IPv4 addresses that an address of a transition mechanism carries.
+fn carried(address: Ipv6Addr) -> Option<Vec<Ipv4Addr>> {
+    let bits = address.to_bits();
+    // The 32 bits that begin at this one.
+    let at = |start: u32| Ipv4Addr::from_bits(low_half(bits >> (96 - start)));
+    let last = at(96);
+    Some(if COMPATIBLE.contains(&address) || SIIT.contains(&address) || NAT64.contains(&address) {
+        vec![last]
+    } else if NAT64_LOCAL.contains(&address) {
+        // RFC 6052: after 48 bits, around the byte that is always zero, or at the end of a longer prefix.
+        let [_, _, _, _, _, _, a, b, _, c, d, ..] = address.octets();
+        vec![Ipv4Addr::new(a, b, c, d), last]
+    } else if TEREDO.contains(&address) {
+        vec![at(32), Ipv4Addr::from_bits(!last.to_bits())]
+    } else if SIX_TO_FOUR.contains(&address) {
+        vec![at(16)]
+    } else {
+        return None;
+    })
+}
+
+/// The IPv4 address in an interface identifier of ISATAP (RFC 5214), which any prefix can have.
+fn isatap(address: Ipv6Addr) -> Option<Ipv4Addr> {
+    let [.., e, f, g, h] = address.segments();
+    matches!((e, f), (0 | 0x0200, 0x5efe)).then(|| Ipv4Addr::from_bits(u32::from(g) << 16 | u32::from(h)))
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the upper bits are what is to go")]
+fn low_half(bits: u128) -> u32 {
+    bits as u32
+}
+
+/// Whether it is a name by which clouds know their metadata service. Lower case, no dot at the end.
+#[must_use]
+pub fn is_metadata_name(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "metadata",
+        "metadata.google.internal",
+        "metadata.goog",
+        "metadata.azure.internal",
+        "metadata.tencentyun.com",
+        "instance-data",
+        "instance-data.ec2.internal",
+    ];
+    NAMES.contains(&name)
+}
+
+/// Whether it is a name of this computer (RFC 6761). Lower case, no dot at the end.
+#[must_use]
+pub fn is_localhost(name: &str) -> bool {
+    name == "localhost" || name.ends_with(".localhost")
+}
+
+#[cfg(test)]
+mod tests;

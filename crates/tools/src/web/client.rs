@@ -1,0 +1,155 @@
+//! Sends requests, each over a connection of its own to addresses that were judged for it.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::RwLock;
+use reqwest::header::{self, HeaderValue};
+
+use super::allow::AllowList;
+use super::answer::Answer;
+use super::fault::{WebError, WebErrorKind, of_transport};
+use super::redirect::{MAX_REDIRECTS, follow, target};
+use super::request::{Request, place};
+use super::resolve::Resolve;
+use super::vet::vet;
+
+/// What the client calls itself.
+const USER_AGENT: &str = concat!("toolway/", env!("CARGO_PKG_VERSION"));
+
+/// What bounds the client.
+#[derive(Debug, Clone)]
+pub struct WebSettings {
+    /// What may be reached besides what is public.
+    pub allow: AllowList,
+    /// How much of an answer's body is read, in bytes.
+    pub body_bytes: usize,
+    /// How long a request's body may be, in bytes.
+    pub request_bytes: usize,
+    /// How long finding a name's addresses may take.
+    pub resolve_timeout: Duration,
+    /// How long connecting may take, TLS included.
+    pub connect_timeout: Duration,
+}
+
+impl Default for WebSettings {
+    fn default() -> Self {
+        Self {
+            allow: AllowList::default(),
+            body_bytes: 1024 * 1024,
+            request_bytes: 4 * 1024 * 1024,
+            resolve_timeout: Duration::from_secs(5),
+            connect_timeout: Duration::from_secs(10),
+        }
+    }
+}
+
+/// The client. It sets no bound to the time of a whole request: drop the future, and the connection ends.
+pub struct GuardedClient {
+    settings: RwLock<Arc<WebSettings>>,
+    tls: rustls::ClientConfig,
+    resolver: Arc<dyn Resolve>,
+}
+
+impl fmt::Debug for GuardedClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GuardedClient").field("settings", &self.settings()).finish_non_exhaustive()
+    }
+}
+
+impl GuardedClient {
+    /// Trusts whom `tls` trusts.
+    #[must_use]
+    pub fn new(settings: WebSettings, mut tls: rustls::ClientConfig, resolver: Arc<dyn Resolve>) -> Self {
+        tls.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Self { settings: RwLock::new(Arc::new(settings)), tls, resolver }
+    }
+
+    /// What bounds it now.
+    #[must_use]
+    pub fn settings(&self) -> Arc<WebSettings> {
+        Arc::clone(&self.settings.read())
+    }
+
+    /// Takes other settings, for the requests to come.
+    pub fn set(&self, settings: WebSettings) {
+        *self.settings.write() = Arc::new(settings);
+    }
+
+    /// Sends a request and reads the answer, following redirects. `leaving` is told before each part of it may
+    /// reach a server.
+    ///
+    /// # Errors
+    /// [`WebError`] where there is no answer. A status of failure is an answer.
+    pub async fn send(
+        &self,
+        mut request: Request,
+        leaving: &(dyn Fn() + Send + Sync),
+    ) -> Result<Answer, WebError> {
+        let settings = self.settings();
+        let given = request.body.as_ref().map_or(0, Vec::len);
+        if given > settings.request_bytes {
+            let allowed = settings.request_bytes;
+            let message = format!("The request's body has {given} bytes; at most {allowed} are allowed");
+            return Err(WebError::new(WebErrorKind::BadRequest, message));
+        }
+        let first = place(&request.url);
+        for redirects in 0..=MAX_REDIRECTS {
+            let hop = self.hop(&request, &settings, leaving).await;
+            let response = hop.map_err(|error| error.after(redirects, &first))?;
+            match target(&response).map_err(WebError::sent)? {
+                None => return Answer::read(response, redirects, settings.body_bytes).await,
+                Some(to) => follow(&mut request, response.status(), to).map_err(WebError::sent)?,
+            }
+        }
+        let message = format!("{first} redirects again and again; {MAX_REDIRECTS} redirects were followed");
+        Err(WebError::new(WebErrorKind::TooManyRedirects, message).sent())
+    }
+
+    async fn hop(
+        &self,
+        request: &Request,
+        settings: &WebSettings,
+        leaving: &(dyn Fn() + Send + Sync),
+    ) -> Result<reqwest::Response, WebError> {
+        let addresses = vet(request, settings, &*self.resolver).await?;
+        let client = self.pinned(addresses, settings).map_err(|error| of_transport(&request.url, &error))?;
+        let mut builder =
+            client.request(request.method.clone(), request.url.clone()).headers(request.headers.clone());
+        if let Some(body) = &request.body {
+            builder = builder.body(body.clone());
+        }
+        let ready = builder.build().map_err(|error| of_transport(&request.url, &error))?;
+        leaving();
+        client.execute(ready).await.map_err(|error| of_transport(&request.url, &error))
+    }
+
+    /// A client that knows these addresses and no others, whatever name it is asked for.
+    fn pinned(&self, addresses: Vec<SocketAddr>, settings: &WebSettings) -> reqwest::Result<reqwest::Client> {
+        let identity = HeaderValue::from_static("identity");
+        reqwest::Client::builder()
+            .user_agent(USER_AGENT)
+            .default_headers([(header::ACCEPT_ENCODING, identity)].into_iter().collect())
+            .tls_backend_preconfigured(self.tls.clone())
+            .dns_resolver(Pinned(addresses))
+            .connect_timeout(settings.connect_timeout)
+            .redirect(reqwest::redirect::Policy::none())
+            .referer(false)
+            .no_proxy()
+            .http1_only()
+            .pool_max_idle_per_host(0)
+            .tcp_nodelay(true)
+            .build()
+    }
+}
+
+struct Pinned(Vec<SocketAddr>);
+
+impl reqwest::dns::Resolve for Pinned {
+    fn resolve(&self, _: reqwest::dns::Name) -> reqwest::dns::Resolving {
+        let addresses: reqwest::dns::Addrs = Box::new(self.0.clone().into_iter());
+        Box::pin(std::future::ready(Ok(addresses)))
+    }
+}

@@ -1,0 +1,366 @@
+//! What the tests of this client share: servers on loopback that say what they are told to, a resolver that
+//! answers from a list, certificates of an authority of our own.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
+use reqwest::Method;
+use rustls::RootCertStore;
+use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
+
+use super::{AllowList, Answer, GuardedClient, Request, Resolve, WebError, WebSettings, parse_url};
+
+/// A request as a server saw it.
+#[derive(Debug, Clone)]
+pub(crate) struct Seen {
+    pub(crate) method: String,
+    pub(crate) target: String,
+    headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Seen {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(its, _)| its == name).map(|(_, value)| value.as_str())
+    }
+
+    pub(crate) fn header_names(&self) -> Vec<&str> {
+        let mut names: Vec<_> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
+        names.sort_unstable();
+        names
+    }
+}
+
+/// What a server does.
+pub(crate) enum Reply {
+    /// Says this and closes.
+    Says(Vec<u8>),
+    /// Says this, and then this again and again until the other side has gone.
+    Endless(Vec<u8>, Vec<u8>),
+    /// Says this and nothing more.
+    Hangs(Vec<u8>),
+}
+
+/// An answer with a body, its length said.
+pub(crate) fn answer(status: &str, headers: &[&str], body: &[u8]) -> Reply {
+    let mut lines = vec![format!("HTTP/1.1 {status}"), format!("Content-Length: {}", body.len())];
+    lines.extend(headers.iter().map(|&header| header.to_owned()));
+    let mut bytes = format!("{}\r\n\r\n", lines.join("\r\n")).into_bytes();
+    bytes.extend_from_slice(body);
+    Reply::Says(bytes)
+}
+
+pub(crate) fn redirect(status: u16, to: &str) -> Reply {
+    answer(&format!("{status} Elsewhere"), &[&format!("Location: {to}")], b"")
+}
+
+type Handler = dyn Fn(&Seen) -> Reply + Send + Sync;
+
+/// A server on a port of its own.
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
+    state: Arc<State>,
+    _tasks: JoinSet<()>,
+}
+
+struct State {
+    handler: Box<Handler>,
+    tls: Option<TlsAcceptor>,
+    seen: Mutex<Vec<Seen>>,
+    written: AtomicUsize,
+    connections: AtomicUsize,
+    gone: tokio::sync::Semaphore,
+}
+
+impl Server {
+    pub(crate) async fn start(handler: impl Fn(&Seen) -> Reply + Send + Sync + 'static) -> Self {
+        Self::bind("127.0.0.1", None, Box::new(handler)).await
+    }
+
+    pub(crate) async fn start_at(ip: &str, handler: impl Fn(&Seen) -> Reply + Send + Sync + 'static) -> Self {
+        Self::bind(ip, None, Box::new(handler)).await
+    }
+
+    pub(crate) async fn start_tls(
+        identity: &Identity,
+        handler: impl Fn(&Seen) -> Reply + Send + Sync + 'static,
+    ) -> Self {
+        Self::bind("127.0.0.1", Some(identity.acceptor()), Box::new(handler)).await
+    }
+
+    async fn bind(ip: &str, tls: Option<TlsAcceptor>, handler: Box<Handler>) -> Self {
+        let listener = TcpListener::bind((ip, 0)).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let state = Arc::new(State {
+            handler,
+            tls,
+            seen: Mutex::default(),
+            written: AtomicUsize::new(0),
+            connections: AtomicUsize::new(0),
+            gone: tokio::sync::Semaphore::new(0),
+        });
+        let mut tasks = JoinSet::new();
+        tasks.spawn(accept(listener, Arc::clone(&state)));
+        Self { address, state, _tasks: tasks }
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// Under a name instead of its address.
+    pub(crate) fn url_as(&self, scheme: &str, name: &str, path: &str) -> String {
+        format!("{scheme}://{name}:{}{path}", self.port())
+    }
+
+    pub(crate) fn seen(&self) -> Vec<Seen> {
+        self.state.seen.lock().clone()
+    }
+
+    #[track_caller]
+    pub(crate) fn only(&self) -> Seen {
+        let seen = self.seen();
+        assert_eq!(seen.len(), 1, "one request: {seen:?}");
+        seen.into_iter().next().unwrap()
+    }
+
+    /// How many connections came.
+    pub(crate) fn connections(&self) -> usize {
+        self.state.connections.load(Ordering::SeqCst)
+    }
+
+    /// How many bytes of endless answers went out.
+    pub(crate) fn written(&self) -> usize {
+        self.state.written.load(Ordering::SeqCst)
+    }
+
+    /// Waits until the other side of an endless or hanging answer has gone.
+    pub(crate) async fn gone(&self) {
+        let gone = tokio::time::timeout(Duration::from_secs(20), self.state.gone.acquire()).await;
+        gone.expect("the connection is closed").unwrap().forget();
+    }
+}
+
+async fn accept(listener: TcpListener, state: Arc<State>) {
+    let mut connections = JoinSet::new();
+    loop {
+        let (stream, _) = listener.accept().await.unwrap();
+        state.connections.fetch_add(1, Ordering::SeqCst);
+        let state = Arc::clone(&state);
+        connections.spawn(async move {
+            match &state.tls {
+                None => serve(stream, &state).await,
+                Some(tls) => match tls.accept(stream).await {
+                    Ok(stream) => serve(stream, &state).await,
+                    Err(_) => Ok(()),
+                },
+            }
+        });
+    }
+}
+
+async fn serve(mut stream: impl AsyncRead + AsyncWrite + Unpin, state: &State) -> io::Result<()> {
+    let Some(seen) = read(&mut stream).await? else { return Ok(()) };
+    let reply = (state.handler)(&seen);
+    state.seen.lock().push(seen);
+    match reply {
+        Reply::Says(bytes) => {
+            stream.write_all(&bytes).await?;
+            stream.shutdown().await
+        }
+        Reply::Hangs(bytes) => {
+            stream.write_all(&bytes).await?;
+            stream.flush().await?;
+            let _ = stream.read(&mut [0; 16]).await;
+            state.gone.add_permits(1);
+            Ok(())
+        }
+        Reply::Endless(head, again) => {
+            stream.write_all(&head).await?;
+            while stream.write_all(&again).await.is_ok() {
+                state.written.fetch_add(again.len(), Ordering::SeqCst);
+            }
+            state.gone.add_permits(1);
+            Ok(())
+        }
+    }
+}
+
+async fn read(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Option<Seen>> {
+    let mut bytes = Vec::new();
+    let end = loop {
+        if let Some(end) = bytes.windows(4).position(|it| it == b"\r\n\r\n") {
+            break end;
+        }
+        if stream.read_buf(&mut bytes).await? == 0 {
+            return Ok(None);
+        }
+    };
+    let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
+    let mut lines = head.lines();
+    let mut first = lines.next().unwrap_or_default().split(' ');
+    let (method, target) = (first.next().unwrap_or_default(), first.next().unwrap_or_default());
+    let headers: Vec<(String, String)> = lines
+        .filter_map(|line| line.split_once(':'))
+        .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
+        .collect();
+    let length = headers.iter().find(|(name, _)| name == "content-length");
+    let length = length.and_then(|(_, value)| value.parse().ok()).unwrap_or(0);
+    let mut body = bytes.split_off(end + 4);
+    while body.len() < length {
+        if stream.read_buf(&mut body).await? == 0 {
+            break;
+        }
+    }
+    Ok(Some(Seen { method: method.to_owned(), target: target.to_owned(), headers, body }))
+}
+
+/// Answers from a list: of several answers for a name, each one once and the last one from then on.
+#[derive(Default)]
+pub(crate) struct Names {
+    answers: Mutex<HashMap<String, Vec<Vec<IpAddr>>>>,
+    asked: Mutex<Vec<String>>,
+}
+
+impl Names {
+    pub(crate) fn of(names: &[(&str, &[&[&str]])]) -> Arc<Self> {
+        let parse = |ips: &&[&str]| ips.iter().map(|ip| ip.parse().unwrap()).collect();
+        let answers = names
+            .iter()
+            .map(|(name, answers)| ((*name).to_owned(), answers.iter().map(parse).collect()))
+            .collect();
+        Arc::new(Self { answers: Mutex::new(answers), asked: Mutex::default() })
+    }
+
+    pub(crate) fn asked(&self) -> Vec<String> {
+        self.asked.lock().clone()
+    }
+}
+
+#[async_trait]
+impl Resolve for Names {
+    async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
+        self.asked.lock().push(name.to_owned());
+        match self.answers.lock().get_mut(name) {
+            None => Err(io::Error::other("no such name")),
+            Some(answers) if answers.len() > 1 => Ok(answers.remove(0)),
+            Some(answers) => Ok(answers.first().cloned().unwrap_or_default()),
+        }
+    }
+}
+
+/// A certificate with its key.
+pub(crate) struct Identity {
+    certificate: CertificateDer<'static>,
+    key: KeyPair,
+}
+
+impl Identity {
+    fn acceptor(&self) -> TlsAcceptor {
+        let key = PrivatePkcs8KeyDer::from(self.key.serialize_der());
+        let config =
+            rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+                .with_safe_default_protocol_versions()
+                .unwrap()
+                .with_no_client_auth()
+                .with_single_cert(vec![self.certificate.clone()], key.into())
+                .unwrap();
+        TlsAcceptor::from(Arc::new(config))
+    }
+}
+
+/// An authority that makes certificates.
+pub(crate) struct Authority {
+    issuer: Issuer<'static, KeyPair>,
+    certificate: CertificateDer<'static>,
+}
+
+impl Authority {
+    pub(crate) fn new() -> Self {
+        Self::named("Authority of the tests")
+    }
+
+    pub(crate) fn named(name: &str) -> Self {
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().unwrap();
+        let certificate = params.self_signed(&key).unwrap().der().clone();
+        Self { issuer: Issuer::new(params, key), certificate }
+    }
+
+    pub(crate) fn vouch_for(&self, name: &str) -> Identity {
+        self.vouch_until(name, 2100)
+    }
+
+    pub(crate) fn vouch_until(&self, name: &str, year: i32) -> Identity {
+        let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
+        params.not_before = rcgen::date_time_ymd(2000, 1, 1);
+        params.not_after = rcgen::date_time_ymd(year, 1, 1);
+        let key = KeyPair::generate().unwrap();
+        let certificate = params.signed_by(&key, &self.issuer).unwrap().der().clone();
+        Identity { certificate, key }
+    }
+
+    pub(crate) fn trusted(&self) -> rustls::ClientConfig {
+        let mut roots = RootCertStore::empty();
+        roots.add(self.certificate.clone()).unwrap();
+        tls_trusting(roots)
+    }
+}
+
+fn tls_trusting(roots: RootCertStore) -> rustls::ClientConfig {
+    rustls::ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth()
+}
+
+/// TLS settings that trust nobody.
+pub(crate) fn tls() -> rustls::ClientConfig {
+    tls_trusting(RootCertStore::empty())
+}
+
+pub(crate) fn allowing(entries: &[&str]) -> WebSettings {
+    WebSettings { allow: AllowList::parse(entries).unwrap(), ..WebSettings::default() }
+}
+
+/// A client for which loopback is open.
+pub(crate) fn local() -> GuardedClient {
+    GuardedClient::new(allowing(&["127.0.0.1"]), tls(), Names::of(&[]))
+}
+
+pub(crate) async fn get(client: &GuardedClient, url: &str) -> Result<Answer, WebError> {
+    send(client, Method::GET, url, &[], None).await
+}
+
+pub(crate) async fn send(
+    client: &GuardedClient,
+    method: Method,
+    url: &str,
+    headers: &[(&str, &str)],
+    body: Option<&str>,
+) -> Result<Answer, WebError> {
+    let mut request = Request::new(method, parse_url(url)?);
+    for (name, value) in headers {
+        super::request_header(&mut request.headers, name, value, false).unwrap();
+    }
+    request.body = body.map(|body| body.as_bytes().to_vec());
+    client.send(request, &|| ()).await
+}

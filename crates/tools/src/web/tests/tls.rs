@@ -1,0 +1,82 @@
+//! Who is at the other end.
+
+use super::super::testing::{Authority, Identity, Names, Server, allowing, answer, get, tls};
+use super::super::{GuardedClient, WebError, WebErrorKind};
+
+fn client(config: rustls::ClientConfig) -> GuardedClient {
+    let names = Names::of(&[("a.example", &[&["127.0.0.1"]]), ("b.example", &[&["127.0.0.1"]])]);
+    GuardedClient::new(allowing(&["127.0.0.1"]), config, names)
+}
+
+async fn serving(identity: &Identity) -> Server {
+    Server::start_tls(identity, |_| answer("200 OK", &[], b"secure")).await
+}
+
+async fn refused(identity: &Identity, config: rustls::ClientConfig) -> WebError {
+    let server = serving(identity).await;
+    let error = get(&client(config), &server.url_as("https", "a.example", "/?key=k")).await.unwrap_err();
+    let start = format!("No secure connection to a.example:{}: its certificate ", server.port());
+    assert!(error.message.starts_with(&start), "{error}");
+    assert_eq!(error.kind, WebErrorKind::Certificate);
+    assert!(!error.sent && server.seen().is_empty());
+    error
+}
+
+#[tokio::test]
+async fn a_certificate_of_a_known_authority_is_taken() {
+    let authority = Authority::new();
+    let server = serving(&authority.vouch_for("a.example")).await;
+    let client = client(authority.trusted());
+    let answer = get(&client, &server.url_as("https", "a.example", "/")).await.unwrap();
+    assert_eq!(answer.body.bytes, b"secure");
+}
+
+#[tokio::test]
+async fn others_are_refused_each_in_its_own_words() {
+    let authority = Authority::new();
+    let error = refused(&authority.vouch_for("a.example"), Authority::named("Another").trusted()).await;
+    assert!(error.message.ends_with("comes from an authority that is not known here"), "{error}");
+    let error = refused(&authority.vouch_for("b.example"), authority.trusted()).await;
+    assert!(error.message.ends_with("is for another name"), "{error}");
+    let error = refused(&authority.vouch_until("a.example", 2020), authority.trusted()).await;
+    assert!(error.message.ends_with("has expired"), "{error}");
+}
+
+#[tokio::test]
+async fn what_does_not_speak_tls_is_said() {
+    let server = Server::start(|_| answer("200 OK", &[], b"plain")).await;
+    // It waits for the end of a request's head, which a TLS greeting may not have; so it is made to answer.
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let _ = stream.read(&mut [0; 1024]).await;
+        let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await;
+        let _ = stream.read(&mut [0; 1024]).await;
+    });
+    let error = get(&client(tls()), &format!("https://{address}/")).await.unwrap_err();
+    assert_eq!(error.kind, WebErrorKind::Tls);
+    assert_eq!(error.message, format!("{address} does not speak TLS; it may be an http address"));
+    assert!(!error.sent);
+    // The other way round.
+    drop(server);
+    let authority = Authority::new();
+    let server = serving(&authority.vouch_for("a.example")).await;
+    let error = get(&client(tls()), &server.url("/")).await.unwrap_err();
+    assert!(matches!(error.kind, WebErrorKind::Malformed | WebErrorKind::Reset), "{error}");
+}
+
+#[tokio::test]
+async fn a_server_that_leaves_amid_the_greeting_is_said() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        use tokio::io::AsyncReadExt as _;
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let _ = stream.read(&mut [0; 4096]).await;
+    });
+    let error = get(&client(tls()), &format!("https://{address}/")).await.unwrap_err();
+    assert_eq!(error.kind, WebErrorKind::Tls);
+    assert_eq!(error.message, format!("TLS with {address} failed: the server closed the connection"));
+}
