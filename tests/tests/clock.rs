@@ -50,6 +50,7 @@ impl Bench {
         let settings: Settings = serde_json::from_value(json!({"listen": "127.0.0.1:0"})).unwrap();
         let options = Options {
             settings,
+            origin: Default::default(),
             data_dir: folder.path().to_owned(),
             host_names: vec!["box".to_owned()],
             clock: Arc::new(clock.clone()),

@@ -14,6 +14,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use toolway_gateway::SettingsOrigin;
 use toolway_gateway::settings::{SettingInfo, Settings, describe};
 
 use crate::report::{Failure, Problem};
@@ -241,6 +242,16 @@ impl Loaded {
             all.push(Effective { value: key.shown(&value), key, description, origin });
         }
         all
+    }
+
+    /// Where the settings stand, as the gateway says it to whoever wants to change one over the network.
+    pub(crate) fn origin(&self) -> SettingsOrigin {
+        let rules = self.entries.get(&Key::of(&["policy", "rules"]));
+        let in_file = rules.filter(|entry| matches!(entry.origin, Origin::File { .. }));
+        SettingsOrigin {
+            file: self.file.clone(),
+            rule_lines: in_file.map(|entry| entry.element_lines.clone()).unwrap_or_default(),
+        }
     }
 
     /// How many settings are set somewhere.

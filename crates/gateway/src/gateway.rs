@@ -10,16 +10,19 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use toolway_core::{Engine, EngineParts, EngineSettings, Registry, SpecCache};
+use toolway_core::{Engine, EngineParts, EngineSettings, Grants, Registry, SpecCache};
 use toolway_store::{Durability as StoreDurability, Store, StoreError, StoreOptions};
 use toolway_types::Clock;
 
 use crate::access::interfaces::own_addresses;
 use crate::access::{Access, AccessError};
+use crate::changes::Changes;
+use crate::grants::{self, StoredGrants};
 use crate::http;
 use crate::listen::Address;
 use crate::metrics::Metrics;
 use crate::recording::{Recording, Tail};
+use crate::rules::{Rules, SettingsOrigin};
 use crate::serve::{self, BindError, ServeOptions, Serving};
 use crate::settings::{Durability, SettingError, Settings};
 use crate::sources::Sources;
@@ -33,6 +36,8 @@ pub struct Options {
     pub settings: Settings,
     /// The folder with all that is kept.
     pub data_dir: PathBuf,
+    /// Where the settings stand.
+    pub origin: SettingsOrigin,
     /// This computer's names, for the gateway's own certificate.
     pub host_names: Vec<String>,
     /// The wall clock.
@@ -59,6 +64,17 @@ pub enum StartError {
     Access(#[from] AccessError),
 }
 
+/// Why settings were not taken in.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// They are wrong.
+    #[error("{} of the settings can't be used", .0.len())]
+    Settings(Vec<SettingError>),
+    /// What is stored could not be read beside them.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
 /// A running gateway.
 #[derive(Debug)]
 pub struct Gateway {
@@ -74,7 +90,7 @@ impl Gateway {
     /// # Errors
     /// [`StartError`]; then nothing listens.
     pub async fn start(options: Options) -> Result<Self, StartError> {
-        let Options { settings, data_dir, host_names, clock } = options;
+        let Options { settings, origin, data_dir, host_names, clock } = options;
         settings.validate().map_err(StartError::Settings)?;
         for warning in settings.warnings() {
             tracing::warn!(hint = warning.hint, "{warning}");
@@ -95,9 +111,17 @@ impl Gateway {
         let engine = Engine::new(EngineParts {
             recorder,
             settings: engine_settings(&settings),
+            grants: Grants::new(
+                grants::stored(&store, clock.now_ms()).await?,
+                StoredGrants::new(store.clone(), Arc::clone(&clock)),
+            ),
             ..EngineParts::new(Arc::clone(&registry), Arc::clone(&clock))
         });
         let sources = Sources::load(Arc::clone(&registry), store.clone(), Arc::clone(&clock)).await?;
+        let rules =
+            Rules::open(Arc::clone(&engine), store.clone(), Arc::clone(&clock), &settings, origin).await?;
+        let (changes, comparing) =
+            Changes::open(Arc::clone(&engine), store.clone(), Arc::clone(&clock)).await?;
         let address = Address {
             local,
             tls: tls.is_some(),
@@ -114,6 +138,8 @@ impl Gateway {
             registry,
             engine,
             sources,
+            rules,
+            changes,
             tail,
             specs: Arc::new(SpecCache::default()),
             tls,
@@ -126,6 +152,7 @@ impl Gateway {
         if let Some(tls) = &app.tls {
             background.spawn(Arc::clone(tls).watch(stop_background.clone()));
         }
+        background.spawn(until(stop_background.clone(), comparing));
         background.spawn(retain(app.store.clone(), stop_background.clone()));
         let serving = serve::serve(
             listener,
@@ -169,6 +196,18 @@ impl Gateway {
         self.app.reload().await
     }
 
+    /// Takes other settings, as far as they count at once ([`Settings::counts_at_once`]); the others from the next
+    /// start on. They are checked whole before they replace what stood.
+    ///
+    /// # Errors
+    /// [`ApplyError`]; then what stood before stands.
+    pub async fn apply(&self, settings: &Settings, origin: SettingsOrigin) -> Result<(), ApplyError> {
+        settings.validate().map_err(ApplyError::Settings)?;
+        self.app.rules.apply(settings, origin).await?;
+        self.app.engine.configure(engine_settings(settings));
+        Ok(())
+    }
+
     /// Stops within `timeouts.shutdown_s`: accepts nothing more, lets calls end or ends them, closes sockets
     /// with a reason, writes what waits to be written.
     pub async fn shut_down(self) {
@@ -190,6 +229,14 @@ impl Gateway {
         if tokio::time::timeout(rest, self.app.store.close()).await.is_err() {
             tracing::error!("the database did not close in time; the last records of calls may be missing");
         }
+    }
+}
+
+/// Works until it is told to stop.
+async fn until(stop: CancellationToken, work: impl Future<Output = ()>) {
+    tokio::select! {
+        () = stop.cancelled() => {}
+        () = work => {}
     }
 }
 
@@ -240,7 +287,9 @@ fn engine_settings(settings: &Settings) -> EngineSettings {
             .collect(),
         person_timeout: timeouts.person_s.duration(),
         calls_in_flight: limits.calls_in_flight,
+        parallel_calls: limits.parallel_calls,
         output_bytes: limits.output_bytes,
+        model_text_bytes: limits.model_text_bytes,
         redact: settings.calls.redact.iter().map(|name| name.to_lowercase()).collect(),
         ..EngineSettings::default()
     }

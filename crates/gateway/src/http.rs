@@ -2,6 +2,7 @@
 //! origins, log), [`extract`] (bodies, queries, paths) and [`error`] (the one form of every refusal).
 //! Handlers translate and delegate; no rule lives here.
 
+mod approvals;
 mod call_status;
 mod call_stream;
 mod calls;
@@ -9,14 +10,17 @@ mod devices;
 pub mod error;
 pub mod extract;
 mod given;
+mod grants;
 pub mod guard;
 pub mod health;
 pub mod metrics;
 pub mod openapi;
 pub mod pair;
+mod policy;
 mod reload;
 pub mod status;
 pub mod tokens;
+mod tool_changes;
 mod tools;
 mod unread;
 
@@ -45,8 +49,12 @@ fn resources() -> OpenApiRouter<Arc<App>> {
         .merge(pair::routes())
         .merge(tokens::routes())
         .merge(tools::routes())
+        .merge(tool_changes::routes())
         .merge(devices::routes())
         .merge(calls::routes())
+        .merge(approvals::routes())
+        .merge(grants::routes())
+        .merge(policy::routes())
         .merge(openapi::routes())
 }
 

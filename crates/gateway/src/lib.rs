@@ -7,13 +7,16 @@
 //! This crate reads no environment and no settings file: [`Settings`] and the data folder are handed in.
 
 pub mod access;
+mod changes;
 mod files;
 mod gateway;
+mod grants;
 pub mod http;
 pub mod listen;
 pub mod metrics;
 mod page;
 mod recording;
+mod rules;
 pub mod serve;
 pub mod settings;
 mod socket;
@@ -23,6 +26,7 @@ pub mod state;
 mod testing;
 pub mod tls;
 
-pub use gateway::{Gateway, Options, StartError};
+pub use gateway::{ApplyError, Gateway, Options, StartError};
+pub use rules::SettingsOrigin;
 pub use settings::Settings;
 pub use state::{App, ReloadError};

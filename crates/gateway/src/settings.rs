@@ -8,21 +8,26 @@ mod describe;
 mod limits;
 mod listen;
 mod parts;
+mod rules;
 mod seconds;
 mod timeouts;
 mod tls;
+mod tools;
 mod validate;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toolway_core::policy::definition::{ApprovalSettings, PermissionSettings, PolicySettings};
 
 pub use describe::{SettingInfo, describe, schema};
 pub use limits::LimitSettings;
 pub use listen::{DEFAULT_PORT, Listen};
 pub use parts::{CallSettings, Durability, LocalDeviceSettings, LogFormat, LogSettings};
+pub use rules::{RegistrationRule, RegistrationSettings};
 pub use seconds::Seconds;
 pub use timeouts::TimeoutSettings;
 pub use tls::{TlsMode, TlsSettings};
+pub use tools::{FileToolSettings, FolderSetting, HttpToolSettings, ToolSettings};
 pub use validate::SettingError;
 
 /// All settings of a gateway.
@@ -56,9 +61,44 @@ pub struct Settings {
     pub timeouts: TimeoutSettings,
     /// The record of calls.
     pub calls: CallSettings,
+    /// Who may use which tool, and how much.
+    pub policy: PolicySettings,
+    /// Which calls wait for a person's approval.
+    pub approval: ApprovalSettings,
+    /// What tools may do with what they need a permission for.
+    pub permissions: PermissionSettings,
+    /// What sources may register.
+    pub registration: RegistrationSettings,
+    /// The tools that come with Toolway, and those that the owner defines.
+    pub tools: ToolSettings,
     /// Whether what makes this computer run a program (command tools, hooks, stdio servers) may be set over
     /// the network. Off: only through files.
     pub allow_remote_commands: bool,
+}
+
+impl Settings {
+    /// Whether a setting counts as soon as the file is read again, and not only from the next start on.
+    #[must_use]
+    pub fn counts_at_once(key: &str) -> bool {
+        const AT_ONCE: &[&str] = &[
+            "policy",
+            "approval",
+            "permissions",
+            "registration",
+            "timeouts.tools",
+            "timeouts.tool_s",
+            "timeouts.cap_s",
+            "timeouts.person_s",
+            "limits.calls_in_flight",
+            "limits.output_bytes",
+            "limits.model_text_bytes",
+            "limits.parallel_calls",
+            "calls.redact",
+        ];
+        AT_ONCE
+            .iter()
+            .any(|it| key.strip_prefix(it).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
+    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ pub(crate) mod close;
 pub(crate) mod connection;
 pub(crate) mod device;
 pub(crate) mod outbox;
+mod questions;
 mod register;
 pub(crate) mod session;
 pub(crate) mod upgrade;

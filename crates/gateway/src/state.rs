@@ -7,16 +7,20 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use toolway_core::consent::{CannotAnswer, Choice, Question, QuestionKind, Scope};
 use toolway_core::{Engine, Registry, SpecCache};
 use toolway_store::{Store, StoreError};
-use toolway_types::Clock;
+use toolway_types::{Clock, Principal};
 use toolway_wire::limits::Limits;
 
 use crate::access::{Access, AccessError};
+use crate::changes::Changes;
+use crate::grants;
 use crate::http::status::Warning;
 use crate::listen::Address;
 use crate::metrics::{Metrics, Readings};
 use crate::recording::Tail;
+use crate::rules::Rules;
 use crate::settings::Settings;
 use crate::sources::Sources;
 use crate::tls::{Tls, TlsError};
@@ -59,6 +63,10 @@ pub struct App {
     pub engine: Arc<Engine>,
     /// Who offers tools.
     pub sources: Arc<Sources>,
+    /// The rules that hold.
+    pub(crate) rules: Arc<Rules>,
+    /// Whether tools are what they were.
+    pub(crate) changes: Arc<Changes>,
     /// Where ended calls can be followed.
     pub(crate) tail: Tail,
     /// Compiled specs; equal ones share one.
@@ -88,8 +96,35 @@ impl App {
         }
         self.access.tokens.reload().await?;
         self.sources.reload().await?;
+        self.rules.reload().await?;
+        self.engine.grants().load(grants::stored(&self.store, self.clock.now_ms()).await?);
+        self.changes.reload().await?;
         tracing::info!("read the certificate, the tokens and the sources again");
         Ok(())
+    }
+
+    /// Answers an open question.
+    ///
+    /// # Errors
+    /// [`CannotAnswer`]; the question stays open.
+    pub(crate) async fn answer(
+        &self,
+        question: &str,
+        by: &Principal,
+        choice: Choice,
+        scope: Scope,
+    ) -> Result<Arc<Question>, CannotAnswer> {
+        let id = question.parse().map_err(|_| CannotAnswer::NotOpen)?;
+        let question = self.engine.questions().answer(id, by, choice, scope)?;
+        tracing::info!(tool = %question.tool, by = %by.id, ?choice, ?scope, "a question was answered");
+        let accepts = choice == Choice::Granted && scope == Scope::Always;
+        if question.kind == QuestionKind::ChangedTool
+            && accepts
+            && let Err(error) = self.changes.accept(&question.tool, None).await
+        {
+            tracing::warn!(%error, tool = %question.tool, "a changed tool is accepted until the next start only");
+        }
+        Ok(question)
     }
 
     /// Room for one more event stream.

@@ -4,6 +4,7 @@ mod local_device;
 mod logging;
 mod open_files;
 mod ready;
+mod watch;
 mod workers;
 
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use crate::folder::running::RunningGateway;
 use crate::report::{Done, Failure};
 use crate::settings::{self, FlagSetting, Loaded};
 use crate::signals::{Signal, Signals};
+use watch::WatchedFile;
 
 /// Flags of `serve`.
 #[derive(Debug, Args)]
@@ -143,6 +145,7 @@ async fn serve(loaded: Loaded, flags: Vec<FlagSetting>, context: &Context) -> Do
     let mut signals = Signals::new()?;
     let gateway = Gateway::start(Options {
         settings: loaded.settings.clone(),
+        origin: loaded.origin(),
         data_dir: context.folder.path().to_owned(),
         host_names: vec![crate::host::name()],
         clock: Arc::clone(&context.clock),
@@ -185,23 +188,44 @@ async fn until_told_to_stop(
     flags: &[FlagSetting],
     context: &Context,
 ) -> Gateway {
+    let sources = context.setting_sources(flags.to_vec());
+    let mut watched = WatchedFile::new(sources.file.clone());
     loop {
-        match signals.next().await {
+        let signal = tokio::select! {
+            signal = signals.next() => signal,
+            () = watched.changed() => {
+                tracing::info!(file = %sources.file.display(), "the settings file has changed");
+                apply_settings(&gateway, loaded, flags, context).await;
+                continue;
+            }
+        };
+        match signal {
             Signal::Stop => return gateway,
             Signal::Reload => reload(&gateway, loaded, flags, context).await,
         }
     }
 }
 
-/// Reads files again. Settings are checked and compared: what has changed counts from the next start on.
+/// Reads files again.
 async fn reload(gateway: &Gateway, loaded: &Loaded, flags: &[FlagSetting], context: &Context) {
     match gateway.reload().await {
         Ok(()) => tracing::info!("certificates were read again"),
         Err(error) => tracing::warn!("{error}"),
     }
+    apply_settings(gateway, loaded, flags, context).await;
+}
+
+/// Reads the settings again and checks them whole. Rules count at once; what else has changed counts from the next
+/// start on, which is said.
+async fn apply_settings(gateway: &Gateway, loaded: &Loaded, flags: &[FlagSetting], context: &Context) {
     match settings::load(&context.setting_sources(flags.to_vec())) {
         Ok(now) => {
-            let changed = loaded.differences(&now);
+            match gateway.apply(&now.settings, now.origin()).await {
+                Ok(()) => tracing::info!("the rules of the settings were read again and hold"),
+                Err(error) => tracing::error!("the settings were not taken in: {error}"),
+            }
+            let mut changed = loaded.differences(&now);
+            changed.retain(|key| !toolway_gateway::Settings::counts_at_once(key));
             if !changed.is_empty() {
                 tracing::warn!(
                     "settings have changed that count from the next start on: {}",

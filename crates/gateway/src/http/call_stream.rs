@@ -9,9 +9,11 @@ use futures_util::stream;
 use serde::Serialize;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio_util::sync::{CancellationToken, DropGuard};
+use toolway_core::consent::QuestionEvent;
 use toolway_core::{Call, Engine, Progress};
 use toolway_types::ContentPart;
 
+use super::approvals;
 use super::tools::CallAnswer;
 
 /// Reports that wait for a slow reader; further ones are dropped.
@@ -37,7 +39,12 @@ struct Events {
 }
 
 /// Starts the call and streams it.
-pub(super) fn respond(engine: Arc<Engine>, mut call: Call, room: OwnedSemaphorePermit) -> Response {
+pub(super) fn respond(
+    engine: Arc<Engine>,
+    mut call: Call,
+    asks: bool,
+    room: OwnedSemaphorePermit,
+) -> Response {
     let (sender, receiver) = mpsc::channel(WAITING_REPORTS);
     let cancel = CancellationToken::new();
     call.cancel = Some(cancel.clone());
@@ -54,6 +61,15 @@ pub(super) fn respond(engine: Arc<Engine>, mut call: Call, room: OwnedSemaphoreP
             let _ = reports.try_send(event);
         }
     }));
+    if asks {
+        let questions = sender.clone();
+        call.questions = Some(Arc::new(move |event: &QuestionEvent| {
+            if let Some(event) = approvals::event_of(event) {
+                // One who does not read is not asked either.
+                let _ = questions.try_send(event);
+            }
+        }));
+    }
     tokio::spawn(async move {
         let finished = engine.call(call).await;
         if let Ok(event) = Event::default().event("outcome").json_data(CallAnswer::of(&finished)) {

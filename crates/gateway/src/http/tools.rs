@@ -8,7 +8,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize, Serializer};
-use toolway_core::{Call, Door, Engine, Finished, Lookup, RawArguments, Tool};
+use toolway_core::{Call, Door, Engine, Finished, Lookup, RawArguments, Tool, ToolSpec};
 use toolway_types::{CallId, Code, Envelope, Outcome, RawJson, ToolId};
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -61,7 +61,8 @@ struct ToolView {
     timeout_ms: u64,
     /// Whether its calls never overlap with others of its source.
     sequential: bool,
-    /// What is odd about it: `no_description`, `invisible_characters`, `unreadable_annotations`.
+    /// What is odd about it: `changed` where it is not what it was, `no_description`, `invisible_characters`,
+    /// `unreadable_annotations`, `not_snake_case`.
     flags: Vec<&'static str>,
 }
 
@@ -94,9 +95,14 @@ impl ToolView {
             permissions: document.permissions.clone(),
             timeout_ms: millis(app.engine.tool_timeout(id, spec)),
             sequential: spec.is_sequential(),
-            flags: spec.flags().iter().map(|flag| flag.as_str()).collect(),
+            flags: flags(app, id, spec),
         }
     }
+}
+
+fn flags(app: &App, id: &ToolId, spec: &ToolSpec) -> Vec<&'static str> {
+    let changed = app.engine.changed().contains(id).then_some("changed");
+    changed.into_iter().chain(spec.flags().iter().map(|flag| flag.as_str())).collect()
 }
 
 fn millis(duration: Duration) -> u64 {
@@ -172,6 +178,10 @@ struct CallBody {
     /// Makes the same call again safe for ten minutes: it runs once, and both get its outcome.
     #[schema(min_length = 1, max_length = 256)]
     idempotency_key: Option<String>,
+    /// With event streams: whether somebody is there to answer questions about the call, which then come as
+    /// events of the type `asked` and are answered at `/api/approvals/{id}`.
+    #[serde(default)]
+    ask: bool,
 }
 
 /// A call's outcome.
@@ -218,7 +228,7 @@ impl CallAnswer {
 ///
 /// The outcome of a tool is a 200, also where it is a failure or there is no such tool. With
 /// `Accept: text/event-stream` events of the type `progress` come while it runs and one of the type `outcome`
-/// at its end. Closing the request cancels the call.
+/// at its end, and with `ask` those of the types `asked` and `over` where a person is needed. Closing the request cancels the call.
 #[utoipa::path(
     post,
     path = "/api/tools/{name}/call",
@@ -262,7 +272,7 @@ async fn call(
         ..Call::new(name, body.args.map_or(RawArguments::None, RawArguments::Json), caller(&token))
     };
     if wants_events(&headers) {
-        return Ok(call_stream::respond(app.engine.clone(), call, app.event_stream()?));
+        return Ok(call_stream::respond(app.engine.clone(), call, body.ask, app.event_stream()?));
     }
     Ok(answer(&app.engine, call).await)
 }

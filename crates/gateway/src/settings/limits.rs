@@ -19,10 +19,14 @@ pub struct LimitSettings {
     pub calls_in_flight_per_connection: usize,
     /// Most calls in flight in all.
     pub calls_in_flight: usize,
+    /// Most calls of one principal that run side by side for its models' answers.
+    pub parallel_calls: usize,
     /// Most frames that wait to be sent to one connection; one that reads too slowly is closed.
     pub send_queue: usize,
     /// Largest output of a tool, in bytes.
     pub output_bytes: usize,
+    /// Most text of a tool's result that a model is given, in bytes. The record of the call keeps more.
+    pub model_text_bytes: usize,
     /// Most sources of tools that one token may have.
     pub sources_per_token: usize,
     /// Most sources of tools that the owner may have.
@@ -51,8 +55,10 @@ impl Default for LimitSettings {
             calls_in_flight_per_device: 256,
             calls_in_flight_per_connection: 1024,
             calls_in_flight: 10_000,
+            parallel_calls: 16,
             send_queue: 256,
             output_bytes: 16 << 20,
+            model_text_bytes: 64 << 10,
             sources_per_token: 8,
             sources_per_owner: 64,
             connections: 20_000,

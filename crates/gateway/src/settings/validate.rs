@@ -1,5 +1,6 @@
 //! What can be wrong with settings that have the right form: everything is reported at once.
 
+use toolway_core::{Globs, Policy};
 use toolway_types::ToolId;
 
 use super::{Seconds, Settings, TlsMode};
@@ -37,6 +38,8 @@ impl Settings {
         self.check_limits(&mut errors);
         self.check_timeouts(&mut errors);
         self.check_calls(&mut errors);
+        self.check_rules(&mut errors);
+        self.check_tools(&mut errors);
         if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
 
@@ -151,8 +154,10 @@ impl Settings {
             ("calls_in_flight_per_device", it.calls_in_flight_per_device, 1),
             ("calls_in_flight_per_connection", it.calls_in_flight_per_connection, 1),
             ("calls_in_flight", it.calls_in_flight, 1),
+            ("parallel_calls", it.parallel_calls, 1),
             ("send_queue", it.send_queue, 8),
             ("output_bytes", it.output_bytes, 1024),
+            ("model_text_bytes", it.model_text_bytes, 1024),
             ("sources_per_token", it.sources_per_token, 1),
             ("sources_per_owner", it.sources_per_owner, 1),
             ("connections", it.connections, 1),
@@ -200,6 +205,72 @@ impl Settings {
                 ));
             }
             check_seconds(&key, *value, true, errors);
+        }
+    }
+
+    fn check_rules(&self, errors: &mut Vec<SettingError>) {
+        if let Err(problems) = Policy::compile(&self.policy, &self.approval, &self.permissions) {
+            errors.extend(problems.into_iter().map(|it| {
+                SettingError::new(it.key, it.problem, "docs/policy.md says how rules are written")
+            }));
+        }
+        for (at, rule) in self.registration.rules.iter().enumerate() {
+            let lists =
+                [("principals", &rule.principals), ("sources", &rule.sources), ("names", &rule.names)];
+            for (field, patterns) in lists {
+                if let Err(bad) = Globs::new(patterns) {
+                    errors.push(SettingError::new(
+                        format!("registration.rules[{at}].{field}"),
+                        bad.to_string(),
+                        "write it as camera_* or pixel-*",
+                    ));
+                }
+            }
+        }
+    }
+
+    fn check_tools(&self, errors: &mut Vec<SettingError>) {
+        let mut names = std::collections::HashSet::new();
+        for (at, folder) in self.tools.files.folders.iter().enumerate() {
+            let key = |field| format!("tools.files.folders[{at}].{field}");
+            let is_plain = !folder.name.is_empty()
+                && !folder.name.starts_with('.')
+                && !folder.name.contains(['/', '\\', ':'])
+                && !folder.name.chars().any(char::is_control);
+            if !is_plain {
+                errors.push(SettingError::new(
+                    key("name"),
+                    format!("{:?} can't stand at the start of a path", folder.name),
+                    "write one word, as docs",
+                ));
+            } else if !names.insert(&folder.name) {
+                errors.push(SettingError::new(
+                    key("name"),
+                    format!("two folders have the name {:?}", folder.name),
+                    "give each its own",
+                ));
+            }
+            if !folder.path.is_absolute() {
+                errors.push(SettingError::new(
+                    key("path"),
+                    format!("{} is not a whole path", folder.path.display()),
+                    "write it from the root, as /home/ada/docs",
+                ));
+            }
+        }
+        for (at, file) in self.tools.own.iter().enumerate().filter(|(_, file)| !file.is_absolute()) {
+            errors.push(SettingError::new(
+                format!("tools.own[{at}]"),
+                format!("{} is not a whole path", file.display()),
+                "write it from the root, as /home/ada/tools.toml",
+            ));
+        }
+        if self.tools.http_request.body_bytes < 1024 {
+            errors.push(SettingError::new(
+                "tools.http_request.body_bytes",
+                format!("{} is out of range", self.tools.http_request.body_bytes),
+                "set at least 1024",
+            ));
         }
     }
 

@@ -15,6 +15,7 @@ use toolway_wire::{ClientMessage, GatewayMessage, error_code};
 
 use super::close::Close;
 use super::outbox::Outbox;
+use super::questions;
 use super::session::Session;
 
 /// Longest id that a client may give a call, in bytes.
@@ -83,10 +84,7 @@ pub(super) async fn handle(session: &mut Session, message: ClientMessage) -> Res
             session.complain(error_code::NO_USER_MESSAGE, "there is no message to answer again").await
         }
         ClientMessage::Abort(_) => session.say(AbortAck { status: "idle".to_owned() }).await,
-        ClientMessage::PermissionAnswer(answer) => {
-            let text = format!("no question with the id {:?} is open", answer.id);
-            session.complain(error_code::INVALID_MESSAGE, text).await
-        }
+        ClientMessage::PermissionAnswer(answer) => questions::answer(session, answer).await,
         other => {
             let text = format!("{:?} can't be handled here", other.kind());
             session.complain(error_code::INVALID_MESSAGE, text).await
@@ -130,11 +128,13 @@ async fn call_tool(session: &mut Session, request: CallTool) -> Result<(), Close
         timeout: request.timeout_ms.map(Duration::from_millis),
         idempotency_key: request.idempotency_key.map(Arc::from),
         progress: Some(progress_sink(session.outbox.clone(), &request.id, &request.name)),
+        questions: questions::sink(session),
         cancel: Some(cancel),
         ..Call::new(
             request.name,
             request.args.map_or(RawArguments::None, RawArguments::Json),
             Caller {
+                session: session.introduction.session_id.clone(),
                 own: own_tools(session),
                 ..Caller::new(session.token.principal.clone(), Door::WebSocket)
             },

@@ -35,20 +35,26 @@ pub(super) async fn register(session: &mut Session, message: RegisterTools) -> R
         RegisterMode::Add => held(&seat),
     };
     let limits = &session.app.settings.limits;
+    let allowed = session.app.rules.registration(seat.source().token(), seat.source().slug());
+    let most = allowed.max_tools().unwrap_or(usize::MAX).min(limits.tools_per_connection);
     let (count, bytes): (usize, usize) =
         (message.tools.len(), message.tools.iter().map(|tool| tool.get().len()).sum());
     let room = Room {
-        tools: limits.tools_per_connection.saturating_sub(kept.len()),
+        tools: most.saturating_sub(kept.len()),
         bytes: limits.spec_bytes_per_connection.saturating_sub(kept.iter().map(|(_, bytes)| bytes).sum()),
     };
     let names: HashSet<String> = kept.into_iter().map(|(name, _)| name).collect();
     let specs = session.app.specs.clone();
-    let compile = move || register::check(&specs, &message.tools, room, &names);
+    let compile = move || register::check(&specs, &message.tools, room, &names, &allowed);
     let checked = if count > COMPILE_APART.0 || bytes > COMPILE_APART.1 {
         tokio::task::spawn_blocking(compile).await.unwrap_or_default()
     } else {
         compile()
     };
+    let source = seat.source();
+    if source.identity().is_some() {
+        session.app.changes.registered(source.slug(), &checked.accepted).await;
+    }
     let tools = seat.tools(checked.accepted);
     let registered = seat.with_lease(|lease| {
         match mode {

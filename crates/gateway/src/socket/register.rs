@@ -8,6 +8,8 @@ use toolway_core::{BadSpec, SpecCache, ToolSpec};
 use toolway_types::{RawJson, SpecDocument};
 use toolway_wire::from_gateway::Rejected;
 
+use crate::rules::Allowed;
+
 /// What a connection may hold.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Room {
@@ -27,15 +29,24 @@ pub(super) struct Checked {
 /// Most refusals that are answered one by one.
 const MAX_REJECTED: usize = 4096;
 
-/// Compiles specs. `held` are the names that the connection holds already and keeps: registering one of those
+/// Compiles specs. `allowed` says what the owner lets the source register; `held` are the names that the connection holds already and keeps: registering one of those
 /// anew takes no more room for tools.
-pub(super) fn check(specs: &SpecCache, tools: &[RawJson], room: Room, held: &HashSet<String>) -> Checked {
+pub(super) fn check(
+    specs: &SpecCache,
+    tools: &[RawJson],
+    room: Room,
+    held: &HashSet<String>,
+    allowed: &Allowed,
+) -> Checked {
     let mut checked = Checked::default();
     let mut seen = HashSet::new();
     let (mut tools_left, mut bytes_left) = (room.tools, room.bytes);
     for raw in tools {
         let result = compile(specs, raw).and_then(|spec| {
             let name = spec.name().as_str();
+            if let Some(refusal) = allowed.refuses(name) {
+                return Err(refusal);
+            }
             if !seen.insert(spec.name().clone()) {
                 return Err("the message has a tool of this name already".to_owned());
             }
@@ -45,7 +56,7 @@ pub(super) fn check(specs: &SpecCache, tools: &[RawJson], room: Room, held: &Has
             }
             let takes_room = !held.contains(name);
             if takes_room && tools_left == 0 {
-                return Err(format!("a connection may have {} tools", room.tools + held.len()));
+                return Err(format!("no more than {} tools may be registered here", room.tools + held.len()));
             }
             bytes_left -= bytes;
             tools_left -= usize::from(takes_room);

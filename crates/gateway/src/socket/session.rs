@@ -40,7 +40,7 @@ pub(crate) enum Kind {
 /// What the address said.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Introduction {
-    pub(crate) session_id: Option<String>,
+    pub(crate) session_id: Option<Arc<str>>,
     pub(crate) name: Option<String>,
     pub(crate) persona: Option<String>,
 }

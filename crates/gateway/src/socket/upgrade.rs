@@ -95,7 +95,7 @@ async fn introduction(parts: &mut Parts, app: &Arc<App>) -> Result<Introduction,
         }
     }
     let said = |value: Option<String>| value.filter(|value| !value.is_empty());
-    Ok(Introduction { session_id: said(session_id), name: said(name), persona: said(persona) })
+    Ok(Introduction { session_id: said(session_id).map(Arc::from), name: said(name), persona: said(persona) })
 }
 
 /// The one subprotocol to answer with, and the version that it agrees.
@@ -125,16 +125,17 @@ async fn serve(
     token: Arc<TokenState>,
     kind: Kind,
     version: u32,
-    introduction: Introduction,
+    mut introduction: Introduction,
     terms: Terms,
     socket: WebSocket,
 ) {
     let (outbox, queue) = Outbox::new(app.settings.limits.send_queue);
     let _open = app.metrics.connection(kind);
     if kind == Kind::Chat {
+        let id = introduction.session_id.get_or_insert_with(|| Uuid::now_v7().to_string().into());
         let start = SessionStart {
             v: version,
-            session_id: introduction.session_id.clone().unwrap_or_else(|| Uuid::now_v7().to_string()),
+            session_id: id.to_string(),
             resumed: false,
             message_count: 0,
             name: introduction.name.clone(),

@@ -102,6 +102,7 @@ async fn an_address_in_use_is_named() {
     let other = tempfile::tempdir().unwrap();
     let options = toolway_gateway::Options {
         settings,
+        origin: Default::default(),
         data_dir: other.path().to_owned(),
         host_names: Vec::new(),
         clock: std::sync::Arc::new(bench.clock.clone()),

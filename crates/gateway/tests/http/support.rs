@@ -53,6 +53,7 @@ impl Bench {
         let clock = HandClock(Arc::new(AtomicI64::new(1_700_000_000_000)));
         let gateway = Gateway::start(Options {
             settings,
+            origin: Default::default(),
             data_dir: dir.path().to_owned(),
             host_names: vec!["box".to_owned()],
             clock: Arc::new(clock.clone()),

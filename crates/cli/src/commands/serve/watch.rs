@@ -1,0 +1,42 @@
+//! Notices that a file was changed, without the operating system's help: it is looked at now and then.
+
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+/// How often it is looked at.
+const EVERY: Duration = Duration::from_secs(2);
+
+/// What tells one state of a file from another; none where there is no file.
+type Mark = Option<(Option<SystemTime>, u64)>;
+
+/// A file that is looked at now and then.
+#[derive(Debug)]
+pub(super) struct WatchedFile {
+    path: PathBuf,
+    seen: Mark,
+}
+
+impl WatchedFile {
+    /// Looks at it for the first time.
+    pub(super) fn new(path: PathBuf) -> Self {
+        let seen = mark(&path);
+        Self { path, seen }
+    }
+
+    /// Waits until the file is another than when it was last looked at.
+    pub(super) async fn changed(&mut self) {
+        loop {
+            tokio::time::sleep(EVERY).await;
+            let now = mark(&self.path);
+            if now != self.seen {
+                self.seen = now;
+                return;
+            }
+        }
+    }
+}
+
+fn mark(path: &std::path::Path) -> Mark {
+    let found = std::fs::metadata(path).ok()?;
+    Some((found.modified().ok(), found.len()))
+}

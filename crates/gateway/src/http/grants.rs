@@ -1,0 +1,256 @@
+//! `/api/grants`: the answers that are kept.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use http::StatusCode;
+use serde::{Deserialize, Serialize};
+use toolway_core::consent::{BadGrant, Grant, GrantFor, GrantId, NotKept, Verdict};
+use toolway_types::PrincipalId;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::error::{ErrorBody, unavailable};
+use super::given::{ShortText, optional_whole, read_text};
+use super::{ApiError, JsonBody, PathOf};
+use crate::access::Owner;
+use crate::state::App;
+
+/// Longest life that can be asked for: ten years.
+const MAX_LIFE_S: i64 = 315_360_000;
+
+pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::default().routes(routes!(list, add)).routes(routes!(revoke))
+}
+
+/// Yes or no.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum VerdictWord {
+    /// Yes.
+    #[default]
+    Granted,
+    /// No, and nobody is asked.
+    DeniedAlways,
+}
+
+/// An answer that is kept.
+#[derive(Debug, Serialize, ToSchema)]
+struct GrantView {
+    /// Its id.
+    id: String,
+    /// Yes or no.
+    decision: VerdictWord,
+    /// The tools, as a pattern over `source/tool`.
+    tool: String,
+    /// The permission it is for; absent where it is for running the tool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    permission: Option<String>,
+    /// How far it reaches: `anyone`, `principal`, `agent` or `session`.
+    scope: &'static str,
+    /// Whose calls, where it is not for anyone's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    principal: Option<String>,
+    /// Which agent's calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    agent: Option<String>,
+    /// Which conversation's calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    session: Option<String>,
+    /// When it was given, in milliseconds since the Unix epoch.
+    created_ms: i64,
+    /// Who gave it.
+    created_by: String,
+    /// When it ends by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    expires_ms: Option<i64>,
+}
+
+impl GrantView {
+    fn of(grant: Grant) -> Self {
+        let (scope, principal, agent, session) = match grant.whose {
+            GrantFor::Anyone => ("anyone", None, None, None),
+            GrantFor::Principal(principal) => ("principal", Some(principal.to_string()), None, None),
+            GrantFor::Agent(agent) => ("agent", None, Some(agent.to_string()), None),
+            GrantFor::Session(principal, session) => {
+                ("session", Some(principal.to_string()), None, Some(session.to_string()))
+            }
+        };
+        Self {
+            id: grant.id.to_string(),
+            decision: match grant.verdict {
+                Verdict::Granted => VerdictWord::Granted,
+                Verdict::DeniedAlways => VerdictWord::DeniedAlways,
+            },
+            tool: grant.tool.to_string(),
+            permission: grant.permission.as_deref().map(str::to_owned),
+            scope,
+            principal,
+            agent,
+            session,
+            created_ms: grant.created_ms,
+            created_by: grant.created_by.to_string(),
+            expires_ms: grant.expires_ms,
+        }
+    }
+}
+
+/// The answers that are kept.
+#[derive(Debug, Serialize, ToSchema)]
+struct GrantList {
+    /// The oldest first.
+    grants: Vec<GrantView>,
+}
+
+/// List grants
+#[utoipa::path(
+    get,
+    path = "/api/grants",
+    tag = "grants",
+    responses((status = 200, description = "The grants that hold.", body = GrantList))
+)]
+async fn list(_: Owner, State(app): State<Arc<App>>) -> Json<GrantList> {
+    let now_ms = app.clock.now_ms();
+    let held = app.engine.grants().list();
+    let live = held.into_iter().filter(|grant| grant.expires_ms.is_none_or(|end| end > now_ms));
+    Json(GrantList { grants: live.map(GrantView::of).collect() })
+}
+
+/// What to grant, or to refuse for good.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct NewGrant {
+    /// The tools, as a pattern over `source/tool`.
+    #[schema(value_type = ShortText)]
+    tool: String,
+    /// The permission it is for; without it, it is for running the tool.
+    #[schema(value_type = Option<ShortText>)]
+    permission: Option<String>,
+    /// Whose calls: the id of a token, or `owner`. Without it and without `agent`, anyone's.
+    #[schema(value_type = Option<ShortText>)]
+    principal: Option<String>,
+    /// Which agent's calls.
+    #[schema(value_type = Option<ShortText>)]
+    agent: Option<String>,
+    /// Yes, where nothing is said.
+    #[serde(default)]
+    decision: VerdictWord,
+    /// Seconds until it ends by itself.
+    #[schema(minimum = 1, maximum = 315_360_000)]
+    #[serde(default, deserialize_with = "optional_whole")]
+    expires_in_s: Option<i64>,
+}
+
+/// Grant beforehand
+///
+/// What a person would be asked for is answered by this from the next call on.
+#[utoipa::path(
+    post,
+    path = "/api/grants",
+    tag = "grants",
+    request_body = NewGrant,
+    responses(
+        (status = 201, description = "The grant.", body = GrantView),
+        (status = 400, description = "The body is malformed.", body = ErrorBody),
+        (status = 408, description = "The body took too long to arrive.", body = ErrorBody),
+        (status = 409, description = "Too many grants hold.", body = ErrorBody),
+        (status = 413, description = "The body is too large.", body = ErrorBody),
+        (status = 415, description = "The body is not JSON.", body = ErrorBody),
+        (status = 503, description = "It could not be kept.", body = ErrorBody),
+    )
+)]
+async fn add(
+    Owner(token): Owner,
+    State(app): State<Arc<App>>,
+    JsonBody(body): JsonBody<NewGrant>,
+) -> Result<(StatusCode, Json<GrantView>), ApiError> {
+    let text = |field: &str, given: Option<String>| given.map(|text| read_text(field, text)).transpose();
+    let tool = read_text("tool", body.tool)?;
+    if !tool.contains('/') {
+        return Err(ApiError::malformed(format!("tool is {tool:?}, which is not source/tool"))
+            .with_hint("write it as pixel-8/camera, pixel-8/* or */*"));
+    }
+    let whose = match (text("principal", body.principal)?, text("agent", body.agent)?) {
+        (None, None) => GrantFor::Anyone,
+        (Some(principal), None) => GrantFor::Principal(PrincipalId::from(principal.as_str())),
+        (None, Some(agent)) => GrantFor::Agent(agent.into()),
+        (Some(_), Some(_)) => {
+            return Err(ApiError::malformed(
+                "principal and agent are both given; a grant is for one of them",
+            ));
+        }
+    };
+    let now_ms = app.clock.now_ms();
+    let expires_ms = match body.expires_in_s {
+        None => None,
+        Some(seconds) if (1..=MAX_LIFE_S).contains(&seconds) => Some(now_ms.saturating_add(seconds * 1000)),
+        Some(seconds) => {
+            let words = format!("expires_in_s is {seconds}; it may be 1 to {MAX_LIFE_S} (ten years)");
+            return Err(ApiError::malformed(words));
+        }
+    };
+    let grant = Grant {
+        id: GrantId::new(),
+        permission: text("permission", body.permission)?.map(Arc::from),
+        tool: tool.into(),
+        whose,
+        verdict: match body.decision {
+            VerdictWord::Granted => Verdict::Granted,
+            VerdictWord::DeniedAlways => Verdict::DeniedAlways,
+        },
+        created_ms: now_ms,
+        created_by: token.principal.id.clone(),
+        expires_ms,
+    };
+    app.engine.grants().add(grant.clone()).await.map_err(refused)?;
+    tracing::info!(grant = %grant.id, tool = %grant.tool, "granted");
+    Ok((StatusCode::CREATED, Json(GrantView::of(grant))))
+}
+
+fn refused(bad: BadGrant) -> ApiError {
+    match bad {
+        BadGrant::Tool(bad) => ApiError::malformed(format!("tool: {bad}")),
+        BadGrant::TooMany(_) => ApiError::new(StatusCode::CONFLICT, "too_many_grants", bad.to_string())
+            .with_hint("`toolway grants list` shows them"),
+        BadGrant::NotKept(error) => unavailable(&error),
+    }
+}
+
+/// Take a grant back
+///
+/// From the next call on.
+#[utoipa::path(
+    delete,
+    path = "/api/grants/{id}",
+    tag = "grants",
+    params(("id" = String, Path, description = "The grant's id.")),
+    responses(
+        (status = 204, description = "It holds no more."),
+        (status = 400, description = "The path is malformed.", body = ErrorBody),
+        (status = 404, description = "There is no such grant.", body = ErrorBody),
+        (status = 503, description = "It could not be kept.", body = ErrorBody),
+    )
+)]
+async fn revoke(
+    _: Owner,
+    State(app): State<Arc<App>>,
+    PathOf(id): PathOf<String>,
+) -> Result<StatusCode, ApiError> {
+    let missing = || {
+        ApiError::not_found("grant_unknown", format!("there is no grant {id:?}"))
+            .with_hint("`toolway grants list` shows their ids")
+    };
+    let grant: GrantId = id.parse().map_err(|_| missing())?;
+    match app.engine.grants().revoke(grant).await {
+        Ok(true) => Ok(StatusCode::NO_CONTENT),
+        Ok(false) => Err(missing()),
+        Err(error @ NotKept(_)) => Err(unavailable(&error)),
+    }
+}

@@ -1,0 +1,272 @@
+//! `/api/policy`: which rules hold, making and removing rules, and which rule decides over a call.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use http::StatusCode;
+use serde::{Deserialize, Serialize};
+use toolway_core::policy::definition::RuleDefinition;
+use toolway_core::{Door, Explanation, Lookup};
+use toolway_types::{Principal, PrincipalId, RawJson, Role};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::error::ErrorBody;
+use super::given::{ShortText, read_text};
+use super::{ApiError, JsonBody, PathOf};
+use crate::access::Owner;
+use crate::rules::{PlacedRule, RuleError, RuleOrigin};
+use crate::state::App;
+
+pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::default().routes(routes!(show)).routes(routes!(put, remove)).routes(routes!(test))
+}
+
+/// A rule, and where it stands.
+#[derive(Debug, Serialize, ToSchema)]
+struct RuleView {
+    /// Its name.
+    name: String,
+    /// `settings` or `database`.
+    origin: &'static str,
+    /// File and line, where it stands in a file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    place: Option<String>,
+    /// What it says.
+    #[schema(value_type = Object)]
+    rule: RawJson,
+}
+
+impl RuleView {
+    fn of(placed: &PlacedRule) -> Self {
+        let (origin, place) = match &placed.origin {
+            RuleOrigin::Settings { place } => ("settings", place.clone()),
+            RuleOrigin::Database => ("database", None),
+        };
+        let definition = RuleDefinition { name: None, ..placed.definition.clone() };
+        Self {
+            name: placed.name.clone(),
+            origin,
+            place,
+            rule: RawJson::from_value(&definition).unwrap_or_default(),
+        }
+    }
+}
+
+/// The rules that hold.
+#[derive(Debug, Serialize, ToSchema)]
+struct PolicyView {
+    /// What becomes of a call that no rule fits: `allow`, `deny` or `ask`.
+    #[schema(value_type = String)]
+    default: RawJson,
+    /// Sources whose word on what their tools do is believed.
+    trusted_sources: Vec<String>,
+    /// `flag` or `ask`.
+    #[schema(value_type = String)]
+    changed_tools: RawJson,
+    /// The rules, in the order in which they are tried.
+    rules: Vec<RuleView>,
+}
+
+/// Show the policy
+#[utoipa::path(
+    get,
+    path = "/api/policy",
+    tag = "policy",
+    responses((status = 200, description = "The rules that hold.", body = PolicyView))
+)]
+async fn show(_: Owner, State(app): State<Arc<App>>) -> Json<PolicyView> {
+    let defaults = app.rules.defaults().await;
+    Json(PolicyView {
+        default: RawJson::from_value(&defaults.default).unwrap_or_default(),
+        trusted_sources: defaults.trusted_sources.clone(),
+        changed_tools: RawJson::from_value(&defaults.changed_tools).unwrap_or_default(),
+        rules: app.rules.list().iter().map(RuleView::of).collect(),
+    })
+}
+
+/// A rule to make.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct RuleBody {
+    /// What it says: `when`, `effect`, `caller_may_answer`, `calls_per_minute`, `calls_per_minute_per_tool`,
+    /// `in_flight`.
+    #[schema(value_type = Object)]
+    rule: RawJson,
+    /// How many of the rules made here come before it; at the end where nothing is said.
+    #[schema(minimum = 0)]
+    before: Option<u16>,
+}
+
+/// Make or change a rule
+///
+/// Rules of the settings come first, then those made here. One that stands in the settings is changed there.
+#[utoipa::path(
+    put,
+    path = "/api/policy/rules/{name}",
+    tag = "policy",
+    params(("name" = String, Path, description = "The rule's name.")),
+    request_body = RuleBody,
+    responses(
+        (status = 200, description = "The rule was changed."),
+        (status = 201, description = "The rule was made."),
+        (status = 400, description = "The request is malformed.", body = ErrorBody),
+        (status = 408, description = "The body took too long to arrive.", body = ErrorBody),
+        (status = 409, description = "It stands in the settings.", body = ErrorBody),
+        (status = 413, description = "The body is too large.", body = ErrorBody),
+        (status = 415, description = "The body is not JSON.", body = ErrorBody),
+        (status = 503, description = "It could not be kept.", body = ErrorBody),
+    )
+)]
+async fn put(
+    _: Owner,
+    State(app): State<Arc<App>>,
+    PathOf(name): PathOf<String>,
+    JsonBody(body): JsonBody<RuleBody>,
+) -> Result<StatusCode, ApiError> {
+    let name = read_text("name", name)?;
+    let definition: RuleDefinition =
+        body.rule.to().map_err(|error| ApiError::malformed(format!("rule: {error}")).with_hint(RULES))?;
+    if definition.name.as_ref().is_some_and(|inner| *inner != name) {
+        return Err(ApiError::malformed("rule.name is not the name in the path").with_hint("leave it out"));
+    }
+    let is_new = app.rules.put(&name, definition, body.before.map(usize::from)).await.map_err(refused)?;
+    tracing::info!(rule = name, "a policy rule was made or changed");
+    Ok(if is_new { StatusCode::CREATED } else { StatusCode::OK })
+}
+
+const RULES: &str = "docs/policy.md says how rules are written";
+
+fn refused(error: RuleError) -> ApiError {
+    let words = error.to_string();
+    match error {
+        RuleError::InSettings { .. } => ApiError::new(StatusCode::CONFLICT, "in_settings", words)
+            .with_hint("change the file; the gateway reads it again by itself"),
+        RuleError::Unknown(_) => {
+            ApiError::not_found("rule_unknown", words).with_hint("`toolway policy list` shows their names")
+        }
+        RuleError::Bad(problem) => {
+            let place = problem.key.replace("policy.rules[0]", "rule");
+            ApiError::malformed(format!("{place}: {}", problem.problem)).with_hint(RULES)
+        }
+        RuleError::Store(error) => error.into(),
+    }
+}
+
+/// Remove a rule
+#[utoipa::path(
+    delete,
+    path = "/api/policy/rules/{name}",
+    tag = "policy",
+    params(("name" = String, Path, description = "The rule's name.")),
+    responses(
+        (status = 204, description = "It holds no more."),
+        (status = 400, description = "The path is malformed.", body = ErrorBody),
+        (status = 404, description = "There is no such rule.", body = ErrorBody),
+        (status = 409, description = "It stands in the settings.", body = ErrorBody),
+        (status = 503, description = "It could not be kept.", body = ErrorBody),
+    )
+)]
+async fn remove(
+    _: Owner,
+    State(app): State<Arc<App>>,
+    PathOf(name): PathOf<String>,
+) -> Result<StatusCode, ApiError> {
+    app.rules.remove(&name).await.map_err(refused)?;
+    tracing::info!(rule = name, "a policy rule was removed");
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Whose call of what.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct TestBody {
+    /// The tool's name.
+    #[schema(value_type = ShortText)]
+    tool: String,
+    /// The id of a token, or `owner`; the owner where nothing is said.
+    #[schema(value_type = Option<ShortText>)]
+    principal: Option<String>,
+    /// The agent in whose name the call would be made.
+    #[schema(value_type = Option<ShortText>)]
+    agent: Option<String>,
+}
+
+/// What would become of a call.
+#[derive(Debug, Serialize, ToSchema)]
+struct TestAnswer {
+    /// The tool's id.
+    tool: String,
+    /// Whose call.
+    principal: String,
+    /// With which role.
+    role: String,
+    /// Which rule decides, and why: `effect`, `rule`, `reason`, `definition`, `asks`, `caller_may_answer`,
+    /// `read_only`, `permissions`.
+    #[schema(value_type = Object)]
+    decision: Explanation,
+}
+
+/// Ask which rule decides
+#[utoipa::path(
+    post,
+    path = "/api/policy/test",
+    tag = "policy",
+    request_body = TestBody,
+    responses(
+        (status = 200, description = "Which rule decides, and why.", body = TestAnswer),
+        (status = 400, description = "The body is malformed.", body = ErrorBody),
+        (status = 404, description = "There is no such tool, or token.", body = ErrorBody),
+        (status = 408, description = "The body took too long to arrive.", body = ErrorBody),
+        (status = 413, description = "The body is too large.", body = ErrorBody),
+        (status = 415, description = "The body is not JSON.", body = ErrorBody),
+    )
+)]
+async fn test(
+    Owner(owner): Owner,
+    State(app): State<Arc<App>>,
+    JsonBody(body): JsonBody<TestBody>,
+) -> Result<Json<TestAnswer>, ApiError> {
+    let principal = match body.principal.as_deref() {
+        None => owner.principal.clone(),
+        Some(id) => match app.access.tokens.by_id(id) {
+            Some(token) => token.principal.clone(),
+            None if id == "owner" => {
+                Arc::new(Principal { id: PrincipalId::from("owner"), role: Role::Owner, agent: None })
+            }
+            None => {
+                return Err(ApiError::not_found("token_not_found", format!("there is no token {id:?}"))
+                    .with_hint("`toolway tokens list` shows the ids"));
+            }
+        },
+    };
+    let caller = toolway_core::Caller {
+        agent: body.agent.map(Arc::from),
+        ..toolway_core::Caller::new(principal, Door::Rest)
+    };
+    let policy = app.engine.policy();
+    // Also what the caller may not use is found: that is what is asked about.
+    match app.registry.snapshot().lookup(&body.tool, &caller, |_, _| true) {
+        Lookup::Found(id, tool, _) => Ok(Json(TestAnswer {
+            decision: policy.explain(&caller, &id, tool.spec()),
+            tool: id.to_string(),
+            principal: caller.principal.id.to_string(),
+            role: caller.principal.role.to_string(),
+        })),
+        Lookup::Ambiguous(ids) => {
+            let names: Vec<_> = ids.iter().map(|id| id.exposed().to_string()).collect();
+            Err(missing(&body.tool).with_hint(format!("several sources have one: {}", names.join(", "))))
+        }
+        Lookup::Away(id) => {
+            Err(missing(&body.tool).with_hint(format!("{} has it, but is not connected", id.source)))
+        }
+        Lookup::Unknown => Err(missing(&body.tool).with_hint("`toolway tools list` shows the tools")),
+    }
+}
+
+fn missing(name: &str) -> ApiError {
+    ApiError::not_found("tool_not_available", format!("Tool {name} is not available"))
+}

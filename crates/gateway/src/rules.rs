@@ -1,0 +1,298 @@
+//! The rules that hold: the owner's settings, and the policy rules that were made over the network, which come
+//! after those of the settings.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use toolway_core::policy::definition::{PolicySettings, RuleDefinition};
+use toolway_core::{Engine, Globs, Policy, PolicyProblem};
+use toolway_store::{Store, StoreError};
+use toolway_types::{Clock, PrincipalId, RawJson, Slug};
+
+use crate::settings::{RegistrationRule, Settings};
+
+/// Where settings stand, for whoever is told that something can't be changed here.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SettingsOrigin {
+    /// The settings file, where there is one.
+    pub file: Option<PathBuf>,
+    /// The line of each of `policy.rules`, where they stand in the file.
+    pub rule_lines: Vec<usize>,
+}
+
+/// Where a rule stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum RuleOrigin {
+    /// In the settings; with its file and line where these are known.
+    Settings { place: Option<String> },
+    /// In the database.
+    Database,
+}
+
+/// A policy rule with where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PlacedRule {
+    pub(crate) name: String,
+    pub(crate) definition: RuleDefinition,
+    pub(crate) origin: RuleOrigin,
+}
+
+/// Why a rule was not changed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RuleError {
+    #[error("the rule {name:?} stands in {place}, and is changed there")]
+    InSettings { name: String, place: String },
+    #[error("there is no rule {0:?}")]
+    Unknown(String),
+    #[error(transparent)]
+    Bad(#[from] PolicyProblem),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// The rules that hold.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    engine: Arc<Engine>,
+    store: Store,
+    clock: Arc<dyn Clock>,
+    /// Held while rules change, so that changes come one after the other.
+    changing: tokio::sync::Mutex<Written>,
+    listed: ArcSwap<Vec<PlacedRule>>,
+    registration: ArcSwap<Vec<Registration>>,
+}
+
+/// What the owner wrote.
+#[derive(Debug, Clone)]
+struct Written {
+    settings: Settings,
+    origin: SettingsOrigin,
+}
+
+#[derive(Debug)]
+struct Registration {
+    rule: RegistrationRule,
+    principals: Option<Globs>,
+    sources: Option<Globs>,
+    names: Option<Globs>,
+}
+
+impl Rules {
+    /// The rules of the settings and those that are stored, which hold from now on.
+    ///
+    /// # Errors
+    /// Where the store can't be read.
+    pub(crate) async fn open(
+        engine: Arc<Engine>,
+        store: Store,
+        clock: Arc<dyn Clock>,
+        settings: &Settings,
+        origin: SettingsOrigin,
+    ) -> Result<Arc<Self>, StoreError> {
+        let written = Written { settings: settings.clone(), origin };
+        let rules = Self {
+            engine,
+            store,
+            clock,
+            changing: tokio::sync::Mutex::new(written),
+            listed: ArcSwap::default(),
+            registration: ArcSwap::default(),
+        };
+        rules.reload().await?;
+        Ok(Arc::new(rules))
+    }
+
+    /// Takes other settings. They have been checked.
+    ///
+    /// # Errors
+    /// Where the store can't be read; then what stood before stands.
+    pub(crate) async fn apply(&self, settings: &Settings, origin: SettingsOrigin) -> Result<(), StoreError> {
+        let mut written = self.changing.lock().await;
+        let next = Written { settings: settings.clone(), origin };
+        self.put_in_force(&next).await?;
+        *written = next;
+        Ok(())
+    }
+
+    /// Reads the stored rules again.
+    ///
+    /// # Errors
+    /// Where the store can't be read.
+    pub(crate) async fn reload(&self) -> Result<(), StoreError> {
+        let written = self.changing.lock().await;
+        self.put_in_force(&written).await
+    }
+
+    async fn put_in_force(&self, written: &Written) -> Result<(), StoreError> {
+        let mut rules = of_settings(written);
+        for record in self.store.rules().list().await? {
+            match record.body.to::<RuleDefinition>() {
+                Ok(definition) if !rules.iter().any(|rule| rule.name == record.name) => {
+                    rules.push(PlacedRule { name: record.name, definition, origin: RuleOrigin::Database });
+                }
+                Ok(_) => tracing::error!(
+                    rule = record.name,
+                    "a stored rule has the name of one in the settings and does not hold"
+                ),
+                Err(error) => tracing::error!(rule = record.name, %error, "a stored rule can't be read"),
+            }
+        }
+        match compile(written, &rules) {
+            Ok(policy) => self.engine.set_policy(policy),
+            Err(problems) => {
+                // What was checked when it was stored is wrong now: the settings' own rules hold without it.
+                for problem in &problems {
+                    tracing::error!(%problem, "the stored rules do not fit those of the settings and do not hold");
+                }
+                rules.retain(|rule| rule.origin != RuleOrigin::Database);
+                if let Ok(policy) = compile(written, &rules) {
+                    self.engine.set_policy(policy);
+                }
+            }
+        }
+        self.registration.store(Arc::new(registration(&written.settings)));
+        self.listed.store(Arc::new(rules));
+        Ok(())
+    }
+
+    /// All policy rules, in the order in which they are tried.
+    pub(crate) fn list(&self) -> Arc<Vec<PlacedRule>> {
+        self.listed.load_full()
+    }
+
+    /// What the settings say beside their rules.
+    pub(crate) async fn defaults(&self) -> PolicySettings {
+        PolicySettings { rules: Vec::new(), ..self.changing.lock().await.settings.policy.clone() }
+    }
+
+    /// Makes a rule, or changes what one says; answers whether it is new. `before` says how many stored rules
+    /// come before it.
+    pub(crate) async fn put(
+        &self,
+        name: &str,
+        definition: RuleDefinition,
+        before: Option<usize>,
+    ) -> Result<bool, RuleError> {
+        let written = self.changing.lock().await;
+        self.stored_only(name)?;
+        let definition = RuleDefinition { name: None, ..definition };
+        // By itself, so that what is wrong is said of this rule and of no other.
+        let alone = PolicySettings { rules: vec![definition.clone()], ..PolicySettings::default() };
+        Policy::compile(&alone, &Default::default(), &Default::default()).map_err(|problems| {
+            let first = problems.into_iter().next();
+            first.unwrap_or(PolicyProblem { key: "rule".to_owned(), problem: "it can't be used".to_owned() })
+        })?;
+        let body = RawJson::from_value(&definition).unwrap_or_default();
+        let is_new = self.store.rules().put(name, &body, self.clock.now_ms()).await?;
+        if let Some(before) = before {
+            self.store.rules().move_to(name, before).await?;
+        }
+        self.put_in_force(&written).await?;
+        Ok(is_new)
+    }
+
+    /// Removes a stored rule.
+    pub(crate) async fn remove(&self, name: &str) -> Result<(), RuleError> {
+        let written = self.changing.lock().await;
+        self.stored_only(name)?;
+        if !self.store.rules().remove(name).await? {
+            return Err(RuleError::Unknown(name.to_owned()));
+        }
+        self.put_in_force(&written).await?;
+        Ok(())
+    }
+
+    fn stored_only(&self, name: &str) -> Result<(), RuleError> {
+        let listed = self.listed.load();
+        let place = listed.iter().find(|rule| rule.name == name).and_then(|rule| match &rule.origin {
+            RuleOrigin::Settings { place } => Some(place.clone()),
+            RuleOrigin::Database => None,
+        });
+        match place {
+            Some(place) => {
+                let place = place.unwrap_or_else(|| "the settings".to_owned());
+                Err(RuleError::InSettings { name: name.to_owned(), place })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// What a source may register.
+    pub(crate) fn registration(&self, token: &PrincipalId, source: &Slug) -> Allowed {
+        let all = self.registration.load_full();
+        let fits = |globs: &Option<Globs>, text: &str| globs.as_ref().is_none_or(|globs| globs.matches(text));
+        let at =
+            all.iter().position(|it| fits(&it.principals, &token.0) && fits(&it.sources, source.as_str()));
+        Allowed { all, at }
+    }
+}
+
+/// What one source may register.
+#[derive(Debug, Clone)]
+pub(crate) struct Allowed {
+    all: Arc<Vec<Registration>>,
+    at: Option<usize>,
+}
+
+impl Allowed {
+    fn rule(&self) -> Option<&Registration> {
+        self.at.and_then(|at| self.all.get(at))
+    }
+
+    /// Most tools.
+    pub(crate) fn max_tools(&self) -> Option<usize> {
+        self.rule().and_then(|it| it.rule.max_tools)
+    }
+
+    /// Why a name is not allowed, if it is not.
+    pub(crate) fn refuses(&self, name: &str) -> Option<String> {
+        let it = self.rule()?;
+        let names = it.names.as_ref().filter(|names| !names.matches(name))?;
+        Some(format!("the owner lets this source register {} only", names.patterns().join(", ")))
+    }
+}
+
+fn of_settings(written: &Written) -> Vec<PlacedRule> {
+    let rules = written.settings.policy.rules.iter().enumerate();
+    rules
+        .map(|(at, definition)| {
+            let line = written.origin.rule_lines.get(at);
+            let file = written.origin.file.as_ref().map(|file| file.display());
+            let place = line.zip(file).map(|(line, file)| format!("{file}, line {line}"));
+            PlacedRule {
+                name: definition.name.clone().unwrap_or_else(|| format!("policy.rules[{at}]")),
+                definition: definition.clone(),
+                origin: RuleOrigin::Settings { place },
+            }
+        })
+        .collect()
+}
+
+fn compile(written: &Written, rules: &[PlacedRule]) -> Result<Policy, Vec<PolicyProblem>> {
+    let rules =
+        rules.iter().map(|rule| RuleDefinition { name: Some(rule.name.clone()), ..rule.definition.clone() });
+    let settings = &written.settings;
+    let policy = PolicySettings { rules: rules.collect(), ..settings.policy.clone() };
+    Policy::compile(&policy, &settings.approval, &settings.permissions)
+}
+
+/// Patterns were checked with the settings.
+fn registration(settings: &Settings) -> Vec<Registration> {
+    let globs = |patterns: &[String]| match patterns {
+        [] => None,
+        patterns => Some(Globs::new(patterns).unwrap_or_else(|_| Globs::none())),
+    };
+    let rules = settings.registration.rules.iter();
+    rules
+        .map(|rule| Registration {
+            principals: globs(&rule.principals),
+            sources: globs(&rule.sources),
+            names: globs(&rule.names),
+            rule: rule.clone(),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,60 @@
+//! Questions to whoever made a call over a chat's connection, and the answers.
+
+use std::sync::Arc;
+
+use toolway_core::consent::{Choice, Question, QuestionEvent, QuestionSink, Scope};
+use toolway_types::Clock;
+use toolway_wire::from_client::{self, Decision, PermissionAnswer};
+use toolway_wire::from_gateway::PermissionRequest;
+use toolway_wire::{GatewayMessage, error_code};
+
+use super::close::Close;
+use super::outbox::Outbox;
+use super::session::Session;
+
+/// Sends a call's questions to its client, which must know them: there were none in version 1.
+pub(super) fn sink(session: &Session) -> Option<QuestionSink> {
+    if session.version < 2 {
+        return None;
+    }
+    let (outbox, clock): (Outbox, Arc<dyn Clock>) = (session.outbox.clone(), session.app.clock.clone());
+    Some(Arc::new(move |event: &QuestionEvent| {
+        if let QuestionEvent::Asked(question) = event {
+            // A client that does not read is closed, which withdraws the question.
+            outbox.try_send(GatewayMessage::from(request(question, clock.now_ms())).encode());
+        }
+    }))
+}
+
+fn request(question: &Question, now_ms: i64) -> PermissionRequest {
+    PermissionRequest {
+        id: question.id.to_string(),
+        kind: question.kind.as_str().to_owned(),
+        tool: question.tool.exposed().to_string(),
+        permission: question.kind.permission().map(ToString::to_string),
+        reason: question.reason.clone(),
+        args_preview: question.arguments.get().to_owned(),
+        expires_ms: u64::try_from(question.expires_ms.saturating_sub(now_ms)).unwrap_or(0),
+    }
+}
+
+pub(super) async fn answer(session: &Session, answer: PermissionAnswer) -> Result<(), Close> {
+    let choice = match answer.decision {
+        Decision::Granted => Choice::Granted,
+        Decision::Denied => Choice::Denied,
+        Decision::DeniedAlways => Choice::DeniedAlways,
+    };
+    let scope = match answer.scope.unwrap_or_default() {
+        from_client::Scope::Once => Scope::Once,
+        from_client::Scope::Session => Scope::Session,
+        from_client::Scope::Agent => Scope::Agent,
+        from_client::Scope::Always => Scope::Always,
+    };
+    match session.app.answer(&answer.id, &session.token.principal, choice, scope).await {
+        Ok(_) => Ok(()),
+        Err(refused) => {
+            let text = format!("the answer to {:?} was not taken: {refused}", answer.id);
+            session.complain(error_code::INVALID_MESSAGE, text).await
+        }
+    }
+}
