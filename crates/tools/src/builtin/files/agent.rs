@@ -1,0 +1,76 @@
+//! The name of an agent's own folder.
+
+use std::fmt::Write as _;
+
+use sha2::{Digest, Sha256};
+
+/// Where calls outside an agent have theirs.
+const SHARED: &str = "shared";
+/// Longest name that is used as it is.
+const MAX_PLAIN: usize = 64;
+/// How much of a name that is not used as it is stays to be recognised.
+const MAX_STEM: usize = 32;
+
+/// The name of an agent's own folder under `files`, `shared` where there is no agent. No two agents get the
+/// same, and none gets a path, a hidden name, or one that a file system takes for another.
+///
+/// Names of `a-z`, `0-9`, `-` and `_` are used as they are. Others keep what they have of those and get `~`
+/// and a hash.
+#[must_use]
+pub fn folder_name(agent: Option<&str>) -> String {
+    let Some(agent) = agent else { return SHARED.to_owned() };
+    let usable = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
+    let plain = (1..=MAX_PLAIN).contains(&agent.len())
+        && agent.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
+        && agent.chars().all(usable)
+        && agent != SHARED
+        && !is_a_device_of_windows(agent);
+    if plain {
+        return agent.to_owned();
+    }
+    let stem = agent.chars().map(|c| c.to_ascii_lowercase()).filter(|c| usable(*c)).take(MAX_STEM);
+    let mut name: String = stem.collect();
+    name.push('~');
+    for byte in Sha256::digest(agent.as_bytes()).iter().take(16) {
+        let _ = write!(name, "{byte:02x}");
+    }
+    name
+}
+
+/// Names that Windows does not take for files.
+fn is_a_device_of_windows(name: &str) -> bool {
+    let numbered = |device: &str| name.strip_prefix(device).is_some_and(|rest| rest.len() == 1);
+    matches!(name, "con" | "prn" | "aux" | "nul") || numbered("com") || numbered("lpt")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ordinary_names_are_used_as_they_are() {
+        for name in ["helper", "a", "2nd-helper", "my_agent", "shared2", "0190b4c2-7f3e"] {
+            assert_eq!(folder_name(Some(name)), name);
+        }
+        assert_eq!(folder_name(None), "shared");
+    }
+
+    #[test]
+    fn others_are_harmless_and_never_the_same() {
+        let names = [
+            "", ".", "..", "../b", "a/b", "a\\b", "/etc", "Helper", "helper ", "hélper", "shared", "con",
+            "com1", ".hidden", "-x", "a\0b", "a~b", "\u{202e}", "SHARED", "CON",
+        ];
+        let mut made: Vec<_> = names.iter().map(|name| folder_name(Some(name))).collect();
+        for name in &made {
+            let harmless = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_~".contains(c);
+            assert!(name.contains('~') && name.chars().all(harmless) && name.len() <= 65, "{name}");
+        }
+        made.extend(["helper", "ab", "b", "shared", "con"].map(str::to_owned));
+        made.sort();
+        let count = made.len();
+        made.dedup();
+        assert_eq!(made.len(), count);
+        assert_eq!(folder_name(Some(&"x".repeat(10_000))).len(), MAX_STEM + 1 + 32);
+    }
+}

@@ -1,0 +1,327 @@
+//! `list_files`: what there is to read and where one may write.
+
+use std::collections::BinaryHeap;
+use std::ffi::OsString;
+use std::sync::Arc;
+
+use cap_fs_ext::DirExt;
+use cap_std::fs::{Dir, Metadata};
+use serde::{Deserialize, Serialize};
+use toolway_core::{BadSpec, Tool};
+use toolway_types::{Code, RawJson, SpecDocument, ToolError, ToolOutput};
+
+use super::blocking::{Stopped, go_on};
+use super::fault::{Doing, Fault};
+use super::guard::{Guard, Identity, Within};
+use super::place::Start;
+use super::walk::Walk;
+use super::{FileAccess, blocking};
+use crate::builtin::{numbers, typed};
+
+/// How many entries are given where the call does not say.
+const DEFAULT_LIMIT: u64 = 200;
+/// How many at most.
+const MAX_LIMIT: u64 = 2_000;
+/// How many names are looked at.
+const MAX_EXAMINED: u64 = 500_000;
+/// How many folders deep.
+const MAX_DEPTH: usize = 32;
+
+const PARAMETERS: &str = r#"{
+  "type": "object",
+  "properties": {
+    "path": {
+      "type": "string",
+      "description": "The folder to list. Defaults to the agent's own folder, where the folders that the owner has listed are shown too.",
+      "maxLength": 4096
+    },
+    "recursive": {
+      "type": "boolean",
+      "description": "Whether to list what is in its folders too. Defaults to false."
+    },
+    "limit": {
+      "type": "integer",
+      "description": "How many entries to give at most, up to 2000. Defaults to 200. A result that is cut says so.",
+      "minimum": 1,
+      "maximum": 2000
+    }
+  },
+  "required": [],
+  "additionalProperties": false
+}"#;
+
+const ANNOTATIONS: &str =
+    r#"{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}"#;
+
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(super) struct Request {
+    pub(super) path: Option<String>,
+    #[serde(default)]
+    pub(super) recursive: bool,
+    #[serde(default, deserialize_with = "numbers::whole")]
+    pub(super) limit: Option<u64>,
+}
+
+/// What the tool answers.
+#[derive(Debug, Serialize)]
+pub(super) struct Listing {
+    /// The folder, as `read_file` takes it; `.` is the agent's own.
+    pub(super) path: String,
+    pub(super) entries: Vec<Entry>,
+    /// How many entries were seen and not given.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(super) left_out: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) note: Option<String>,
+}
+
+/// One file or folder.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Entry {
+    /// Its path from the folder that is listed.
+    pub(super) name: String,
+    pub(super) kind: Kind,
+    /// How many bytes a file has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) size: Option<u64>,
+    /// When it was last changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) modified: Option<String>,
+    /// What may be done in a folder that the owner lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) access: Option<&'static str>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Kind {
+    File,
+    Folder,
+    Symlink,
+    /// A pipe, a socket, a device.
+    Other,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+pub(super) fn tool(access: Arc<FileAccess>) -> Result<Arc<dyn Tool>, BadSpec> {
+    let document = SpecDocument {
+        description: Some("List files and folders on local storage".to_owned()),
+        title: Some("List files".to_owned()),
+        timeout_ms: Some(10_000),
+        ..SpecDocument::named("list_files")
+    };
+    typed(document, PARAMETERS, ANNOTATIONS, move |request: Request, cx| {
+        let access = access.clone();
+        blocking::run(cx, move |cx, stopped| {
+            let listing = access.list(cx.caller().agent().map(AsRef::as_ref), &request, stopped)?;
+            let value = RawJson::from_value(&listing)
+                .map_err(|error| ToolError::new(Code::ToolFailed, error.to_string()))?;
+            Ok(ToolOutput::structured(value))
+        })
+    })
+}
+
+impl FileAccess {
+    /// Lists a folder for an agent.
+    pub(super) fn list(
+        &self,
+        agent: Option<&str>,
+        request: &Request,
+        stopped: Stopped<'_>,
+    ) -> Result<Listing, ToolError> {
+        let path = request.path.as_deref().filter(|path| !path.is_empty()).unwrap_or(".");
+        self.list_folder(agent, path, request, stopped)
+            .map_err(|fault| fault.told(Doing::List, path, &self.usable()))
+    }
+
+    fn list_folder(
+        &self,
+        agent: Option<&str>,
+        path: &str,
+        request: &Request,
+        stopped: Stopped<'_>,
+    ) -> Result<Listing, Fault> {
+        let place = self.place(agent, path)?;
+        let limit = request.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT) as usize;
+        let mut lister = Lister::new(&self.guard, limit, request.recursive, stopped);
+        let at_home = place.start == Start::Own && place.steps.is_empty();
+        let root = match self.open_root(agent, place.start) {
+            // Nothing has been written there yet.
+            Err(Fault::NotFound) if at_home => None,
+            root => Some(root?),
+        };
+        let mut shown = String::new();
+        if let Some(root) = root {
+            let mut walk = Walk::new(&self.guard, root, place.steps);
+            walk.reach_folder()?;
+            shown = walk.path(None);
+            let at_home = walk.is_own() && shown.is_empty();
+            lister.within = Some(walk.within());
+            if at_home {
+                self.list_listed(&mut lister);
+            }
+            lister.list(walk.dir(), "", 0)?;
+        } else {
+            self.list_listed(&mut lister);
+        }
+        let path = if shown.is_empty() { ".".to_owned() } else { shown };
+        Ok(lister.finish(path))
+    }
+
+    /// The folders that the owner lists, which go before those of the same names.
+    fn list_listed(&self, lister: &mut Lister<'_>) {
+        let mut folders: Vec<_> = self.folders.iter().collect();
+        folders.sort_by(|a, b| a.name.cmp(&b.name));
+        for folder in folders {
+            let access = Some(if folder.write { "read_write" } else { "read_only" });
+            let name = folder.name.clone();
+            lister.hidden.push(OsString::from(&name));
+            lister.give(Entry { name, kind: Kind::Folder, size: None, modified: None, access });
+        }
+    }
+}
+
+struct Lister<'a> {
+    guard: &'a Guard,
+    within: Option<Within>,
+    limit: usize,
+    recursive: bool,
+    stopped: Stopped<'a>,
+    /// Names at the top that stand for something else.
+    hidden: Vec<OsString>,
+    entries: Vec<Entry>,
+    left_out: u64,
+    examined: u64,
+    /// Folders that were not looked into.
+    unopened: u64,
+}
+
+impl<'a> Lister<'a> {
+    fn new(guard: &'a Guard, limit: usize, recursive: bool, stopped: Stopped<'a>) -> Self {
+        Self {
+            guard,
+            within: None,
+            limit,
+            recursive,
+            stopped,
+            hidden: Vec::new(),
+            entries: Vec::new(),
+            left_out: 0,
+            examined: 0,
+            unopened: 0,
+        }
+    }
+
+    fn give(&mut self, entry: Entry) {
+        if self.entries.len() < self.limit {
+            self.entries.push(entry);
+        } else {
+            self.left_out += 1;
+        }
+    }
+
+    /// Lists a folder, and with `recursive` what is in its folders, each before what comes after it.
+    fn list(&mut self, dir: &Dir, prefix: &str, depth: usize) -> Result<(), Fault> {
+        for name in self.first_names(dir, depth)? {
+            go_on(self.stopped)?;
+            // Gone meanwhile.
+            let Ok(metadata) = dir.symlink_metadata(&name) else { continue };
+            if self.guard.is_data(Identity::of(&metadata)) {
+                continue;
+            }
+            let shown = format!("{prefix}{}", name.to_string_lossy());
+            let entry = Entry::new(shown.clone(), &metadata);
+            let is_folder = entry.kind == Kind::Folder;
+            self.give(entry);
+            if self.recursive && is_folder {
+                self.list_inner(dir, &name, &shown, depth)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lists a folder in a folder, unless there is no room for it, or it may not be looked into.
+    fn list_inner(&mut self, dir: &Dir, name: &OsString, shown: &str, depth: usize) -> Result<(), Fault> {
+        let is_full = self.entries.len() >= self.limit || self.examined >= MAX_EXAMINED;
+        if is_full || depth + 1 >= MAX_DEPTH {
+            self.unopened += 1;
+            return Ok(());
+        }
+        let passed = match (dir.open_dir_nofollow(name), self.within) {
+            (Ok(inner), Some(within)) => self.guard.pass_dir(&inner, within).map(|()| inner),
+            (Ok(_), None) => Err(Fault::Outside),
+            (Err(error), _) => Err(error.into()),
+        };
+        let listed = passed.and_then(|inner| self.list(&inner, &format!("{shown}/"), depth + 1));
+        match listed {
+            Err(Fault::Stopped) => Err(Fault::Stopped),
+            Err(_) => {
+                self.unopened += 1;
+                Ok(())
+            }
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// The first names of a folder by their order, as many as there is room for. Holds no more of them than
+    /// that, however many there are.
+    fn first_names(&mut self, dir: &Dir, depth: usize) -> Result<Vec<OsString>, Fault> {
+        let room = self.limit.saturating_sub(self.entries.len());
+        let mut first = BinaryHeap::new();
+        for entry in dir.entries()? {
+            self.examined += 1;
+            if self.examined > MAX_EXAMINED {
+                self.unopened += 1;
+                break;
+            }
+            if self.examined.is_multiple_of(256) {
+                go_on(self.stopped)?;
+            }
+            let name = entry?.file_name();
+            if depth == 0 && self.hidden.contains(&name) {
+                continue;
+            }
+            first.push(name);
+            if first.len() > room {
+                first.pop();
+                self.left_out += 1;
+            }
+        }
+        Ok(first.into_sorted_vec())
+    }
+
+    fn finish(self, path: String) -> Listing {
+        let Self { entries, left_out, unopened, limit, .. } = self;
+        let mut notes = Vec::new();
+        if left_out > 0 {
+            let more = if (limit as u64) < MAX_LIMIT { ", or raise limit" } else { "" };
+            notes.push(format!("{left_out} entries are left out: list a folder below{more}."));
+        }
+        if unopened > 0 {
+            notes.push(format!("{unopened} folders were not looked into: list them by themselves."));
+        }
+        let note = (!notes.is_empty()).then(|| notes.join(" "));
+        Listing { path, entries, left_out, note }
+    }
+}
+
+impl Entry {
+    fn new(name: String, metadata: &Metadata) -> Self {
+        let kind = match metadata.file_type() {
+            kind if kind.is_symlink() => Kind::Symlink,
+            kind if kind.is_dir() => Kind::Folder,
+            kind if kind.is_file() => Kind::File,
+            _ => Kind::Other,
+        };
+        let modified = metadata.modified().ok().and_then(|time| {
+            let time = jiff::Timestamp::try_from(time.into_std()).ok()?;
+            Some(time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
+        });
+        let size = (kind == Kind::File).then_some(metadata.len());
+        Self { name, kind, size, modified, access: None }
+    }
+}

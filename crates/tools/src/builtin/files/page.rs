@@ -1,0 +1,323 @@
+//! A page of a text file: some bytes of it, decoded, from one character's beginning to another's end. Never
+//! more of the file is read than the page and a little around it, however large it is.
+
+use std::io::{self, Read, Seek, SeekFrom};
+
+use encoding_rs::{Decoder, DecoderResult, Encoding, ISO_2022_JP, UTF_8, UTF_16BE, UTF_16LE};
+
+use super::signature::HEAD;
+
+/// Most bytes of a page.
+pub(super) const MAX_LIMIT: usize = 1 << 20;
+/// Fewest bytes of a page: enough for any character.
+const MIN_LIMIT: usize = 16;
+/// How much is read at a time.
+const CHUNK: usize = 64 << 10;
+/// How far back from an offset a character's beginning is looked for.
+const LOOK_BACK: u64 = 4096;
+
+/// A page.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Page {
+    pub(super) text: String,
+    /// Where it begins in the file.
+    pub(super) start: u64,
+    /// Where it ends; the next one begins here.
+    pub(super) end: u64,
+    /// How many bytes come after it.
+    pub(super) left: u64,
+}
+
+/// Why there is none.
+#[derive(Debug)]
+pub(super) enum NoPage {
+    /// It is not text: there are NULs in it.
+    Binary {
+        /// The first bytes of the file.
+        head: Vec<u8>,
+        /// The encoding that every other byte being NUL looks like.
+        perhaps: Option<&'static Encoding>,
+    },
+    /// It can't be decoded.
+    Undecodable {
+        head: Vec<u8>,
+        encoding: &'static Encoding,
+        /// Where in the file.
+        at: u64,
+    },
+    /// The caller does not want it any more.
+    Stopped,
+    /// It can't be read.
+    Io(io::Error),
+}
+
+impl From<io::Error> for NoPage {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// Which page.
+pub(super) struct Wanted {
+    /// The encoding, unless the file begins with the mark of another.
+    pub(super) encoding: &'static Encoding,
+    /// The byte of the file that it begins with, or the character that this one is part of.
+    pub(super) offset: u64,
+    /// How many bytes of the file at most; by itself what gives some 48 KiB of text.
+    pub(super) limit: Option<u64>,
+}
+
+/// Reads a page. `size` is how long the file is thought to be.
+pub(super) fn read(
+    file: &mut (impl Read + Seek),
+    size: u64,
+    wanted: &Wanted,
+    stopped: &dyn Fn() -> bool,
+) -> Result<Page, NoPage> {
+    let head = read_at(file, 0, HEAD, stopped)?;
+    let (encoding, mark) = match Encoding::for_bom(&head) {
+        Some((encoding, length)) => (encoding, length as u64),
+        None => (wanted.encoding, 0),
+    };
+    let mut source = Source { file, stopped, encoding, mark };
+    if wanted.offset > size.max(mark) {
+        return Ok(Page { text: String::new(), start: wanted.offset, end: wanted.offset, left: 0 });
+    }
+    let start = source.character_at(wanted.offset.max(mark))?;
+    let limit = limit_of(wanted.limit, encoding);
+    let mut raw = read_at(source.file, start, limit + 1, stopped)?;
+    let is_last = raw.len() <= limit;
+    raw.truncate(limit);
+    if !is_last {
+        raw.truncate(end_of_page(encoding, &raw));
+    }
+    if !is_utf16(encoding) && raw.contains(&0) {
+        let perhaps = utf16_without_mark(&raw);
+        return Err(NoPage::Binary { head, perhaps });
+    }
+    let decoder = source.decoder_at(start)?;
+    let decoded = decode(decoder, &raw, is_last).map_err(|at| NoPage::Undecodable {
+        head: head.clone(),
+        encoding,
+        at: start.saturating_add_signed(at),
+    })?;
+    if decoded.text.contains('\0') {
+        return Err(NoPage::Binary { head, perhaps: None });
+    }
+    let end = start + decoded.bytes as u64;
+    let start = if wanted.offset < mark { wanted.offset } else { start };
+    let left = if is_last { 0 } else { size.saturating_sub(end).max(1) };
+    Ok(Page { text: decoded.text, start, end, left })
+}
+
+/// A page of UTF-8 is as long in the file as in the result; others can grow to twice or three times that.
+fn limit_of(wanted: Option<u64>, encoding: &'static Encoding) -> usize {
+    let limit = match wanted {
+        Some(wanted) => usize::try_from(wanted).unwrap_or(MAX_LIMIT),
+        None if encoding == UTF_8 => 48 << 10,
+        None if is_utf16(encoding) => 32 << 10,
+        None => 20 << 10,
+    };
+    limit.clamp(MIN_LIMIT, MAX_LIMIT)
+}
+
+fn is_utf16(encoding: &'static Encoding) -> bool {
+    encoding == UTF_16LE || encoding == UTF_16BE
+}
+
+/// Reads up to `most` bytes from a place on; fewer only where the file ends.
+fn read_at(
+    file: &mut (impl Read + Seek),
+    at: u64,
+    most: usize,
+    stopped: &dyn Fn() -> bool,
+) -> Result<Vec<u8>, NoPage> {
+    file.seek(SeekFrom::Start(at))?;
+    let mut bytes = Vec::new();
+    while bytes.len() < most {
+        if stopped() {
+            return Err(NoPage::Stopped);
+        }
+        let before = bytes.len();
+        let chunk = CHUNK.min(most - before) as u64;
+        file.by_ref().take(chunk).read_to_end(&mut bytes)?;
+        if bytes.len() == before {
+            break;
+        }
+    }
+    Ok(bytes)
+}
+
+/// The file, as far as finding characters in it goes.
+struct Source<'a, F> {
+    file: &'a mut F,
+    stopped: &'a dyn Fn() -> bool,
+    encoding: &'static Encoding,
+    /// How long the byte order mark is.
+    mark: u64,
+}
+
+impl<F: Read + Seek> Source<'_, F> {
+    /// Where the character begins that the byte at `offset` is part of. Where it already begins one, as those
+    /// do that were given as the place to go on from, that is `offset` itself.
+    fn character_at(&mut self, offset: u64) -> Result<u64, NoPage> {
+        let encoding = self.encoding;
+        if offset <= self.mark || encoding.is_single_byte() || encoding == ISO_2022_JP {
+            return Ok(offset);
+        }
+        let from = offset.saturating_sub(LOOK_BACK).max(self.mark);
+        let before = read_at(self.file, from, (offset - from) as usize, self.stopped)?;
+        if encoding == UTF_8 {
+            let at_offset = read_at(self.file, offset, 1, self.stopped)?;
+            let is_inside = at_offset.first().is_some_and(|byte| byte & 0xC0 == 0x80);
+            let back = if is_inside { before.len() - utf8_end(&before) } else { 0 };
+            return Ok(offset - back as u64);
+        }
+        if is_utf16(encoding) {
+            let odd = (offset - self.mark) % 2;
+            let even = before.get(..before.len() - odd as usize).unwrap_or_default();
+            let aligned = before.len().min(even.len());
+            let whole = utf16_end(encoding, even.get(even.len() % 2..).unwrap_or_default());
+            let back = aligned - even.len() % 2 - whole;
+            return Ok(offset - odd - back as u64);
+        }
+        // A byte below 0x30 is never part of a longer character in any of the others.
+        let Some(safe) = before.iter().rposition(|byte| *byte < 0x30) else { return Ok(offset) };
+        let run = before.get(safe + 1..).unwrap_or_default();
+        let whole = decode(encoding.new_decoder_without_bom_handling(), run, false);
+        Ok(whole.map_or(offset, |whole| offset - (run.len() - whole.bytes) as u64))
+    }
+
+    /// A decoder that stands where a page begins. In all encodings but one it needs to know nothing of what
+    /// came before; there it is shown all of it.
+    fn decoder_at(&mut self, start: u64) -> Result<Decoder, NoPage> {
+        let mut decoder = self.encoding.new_decoder_without_bom_handling();
+        if self.encoding != ISO_2022_JP {
+            return Ok(decoder);
+        }
+        let mut at = self.mark;
+        let mut ignored = String::new();
+        while at < start {
+            let most = (start - at).min(CHUNK as u64) as usize;
+            let bytes = read_at(self.file, at, most, self.stopped)?;
+            if bytes.is_empty() {
+                break;
+            }
+            at += bytes.len() as u64;
+            let mut rest = bytes.as_slice();
+            while !rest.is_empty() {
+                ignored.clear();
+                ignored.reserve(CHUNK);
+                let (_, read, _) = decoder.decode_to_string(rest, &mut ignored, false);
+                rest = rest.get(read..).unwrap_or_default();
+            }
+        }
+        Ok(decoder)
+    }
+}
+
+/// Where a page ends that begins with a character and has more after it: after the last line in its second
+/// half, else after the last whole character.
+fn end_of_page(encoding: &'static Encoding, raw: &[u8]) -> usize {
+    let line = if is_utf16(encoding) {
+        let feed = if encoding == UTF_16LE { [b'\n', 0] } else { [0, b'\n'] };
+        raw.chunks_exact(2).rposition(|unit| unit == feed).map(|at| at * 2 + 2)
+    } else {
+        raw.iter().rposition(|byte| *byte == b'\n').map(|at| at + 1)
+    };
+    match line {
+        Some(line) if line > raw.len() / 2 => line,
+        _ if encoding == UTF_8 => utf8_end(raw),
+        _ if is_utf16(encoding) => utf16_end(encoding, raw),
+        // Decoding finds out.
+        _ => raw.len(),
+    }
+}
+
+/// Where the last whole character ends.
+fn utf8_end(raw: &[u8]) -> usize {
+    for (back, byte) in raw.iter().rev().take(3).enumerate() {
+        let needed = match byte {
+            0x00..=0x7F => break,
+            0x80..=0xBF => continue,
+            0xC0..=0xDF => 2,
+            0xE0..=0xEF => 3,
+            0xF0..=0xFF => 4,
+        };
+        return if back + 1 < needed { raw.len() - back - 1 } else { raw.len() };
+    }
+    raw.len()
+}
+
+/// Where the last whole character ends.
+fn utf16_end(encoding: &'static Encoding, raw: &[u8]) -> usize {
+    let whole = raw.len() - raw.len() % 2;
+    let Some([first, second]) = whole.checked_sub(2).and_then(|last| raw.get(last..whole)) else { return 0 };
+    let high_byte = if encoding == UTF_16LE { *second } else { *first };
+    // The first half of a pair.
+    if (0xD8..=0xDB).contains(&high_byte) { whole - 2 } else { whole }
+}
+
+/// What bytes mean.
+struct Decoded {
+    text: String,
+    /// How many of them were whole characters.
+    bytes: usize,
+}
+
+/// Decodes bytes that begin with a character; what is left of one at their end stays out, unless they are
+/// the last. The error is where they mean nothing, relative to their beginning.
+fn decode(mut decoder: Decoder, raw: &[u8], is_last: bool) -> Result<Decoded, i64> {
+    let mut text = String::new();
+    let encoding = decoder.encoding();
+    let knows_its_end = is_last || encoding == UTF_8 || is_utf16(encoding) || encoding.is_single_byte();
+    let room = decoder.max_utf8_buffer_length_without_replacement(raw.len()).unwrap_or(raw.len() * 4);
+    text.reserve(room);
+    if knows_its_end || raw.last() == Some(&b'\n') {
+        // Nothing can be left over but where the file ends.
+        let (result, read) = decoder.decode_to_string_without_replacement(raw, &mut text, is_last);
+        return match result {
+            DecoderResult::Malformed(length, beyond) => Err(place_of(read, length, beyond)),
+            DecoderResult::InputEmpty | DecoderResult::OutputFull => Ok(Decoded { text, bytes: read }),
+        };
+    }
+    // Byte by byte, to see when a character is whole. There is no line feed in the last half of the page, so
+    // this is rare.
+    let mut whole = 0;
+    for (at, byte) in raw.iter().enumerate() {
+        let before = text.len();
+        text.reserve(16);
+        let (result, read) =
+            decoder.decode_to_string_without_replacement(std::slice::from_ref(byte), &mut text, false);
+        if let DecoderResult::Malformed(length, beyond) = result {
+            return Err(place_of(at + read, length, beyond));
+        }
+        if text.len() > before {
+            whole = at + 1;
+        }
+    }
+    // A page of nothing but shifts between alphabets must end somewhere too.
+    let bytes = if whole == 0 { raw.len() } else { whole };
+    Ok(Decoded { text, bytes })
+}
+
+/// Where the bytes that mean nothing begin, of which a decoder says that it has read `read` bytes, the last
+/// `beyond` of them after those.
+fn place_of(read: usize, length: u8, beyond: u8) -> i64 {
+    i64::try_from(read).unwrap_or(i64::MAX) - i64::from(length) - i64::from(beyond)
+}
+
+/// The UTF-16 that bytes look like in which every other one is NUL.
+fn utf16_without_mark(raw: &[u8]) -> Option<&'static Encoding> {
+    let nuls = |from: usize| raw.iter().skip(from).step_by(2).filter(|byte| **byte == 0).count();
+    let (even, odd, half) = (nuls(0), nuls(1), raw.len() / 2);
+    match () {
+        () if half < 2 => None,
+        () if odd * 4 > half * 3 && even == 0 => Some(UTF_16LE),
+        () if even * 4 > half * 3 && odd == 0 => Some(UTF_16BE),
+        () => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,119 @@
+//! What a path means, before the disk is asked: in which folder it begins, and the steps from there.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::path::{Component, Path};
+
+use toolway_types::{Code, ToolError};
+
+use super::fault::Fault;
+use super::{FILES, FileAccess, folder_name};
+
+/// Longest path, in bytes.
+const MAX_PATH: usize = 4096;
+
+/// Where a path begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Start {
+    /// In the caller's own folder.
+    Own,
+    /// In the folder of this place in the owner's list.
+    Listed(usize),
+}
+
+/// One step of a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Into the folder, or to the file, of this name.
+    Into(OsString),
+    /// `..`
+    Up,
+}
+
+/// What a path means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) start: Start,
+    pub(super) steps: VecDeque<Step>,
+    /// It ends in `/`, so can only be a folder.
+    pub(super) is_folder: bool,
+}
+
+impl FileAccess {
+    /// What a path means to an agent. Looks at no disk.
+    ///
+    /// - An absolute one must lie in a listed folder or in the caller's own; where several contain it, in the
+    ///   innermost.
+    /// - Any other begins in the listed folder that its first step names, else in the caller's own.
+    pub(super) fn place(&self, agent: Option<&str>, path: &str) -> Result<Place, Fault> {
+        if path.contains('\0') {
+            let message = "The path has a NUL character in it";
+            return Err(ToolError::new(Code::InvalidArguments, message).into());
+        }
+        if path.len() > MAX_PATH {
+            let message = format!("The path has {} bytes, more than the {MAX_PATH} allowed", path.len());
+            return Err(ToolError::new(Code::InvalidArguments, message).into());
+        }
+        let is_folder = path.ends_with(std::path::is_separator);
+        let parsed = Path::new(path);
+        let (start, rest) = if parsed.has_root() || parsed.is_absolute() {
+            self.absolute(agent, parsed).ok_or(Fault::Outside)?
+        } else {
+            self.relative(parsed)
+        };
+        Ok(Place { start, steps: steps(rest)?, is_folder })
+    }
+
+    fn absolute<'p>(&self, agent: Option<&str>, path: &'p Path) -> Option<(Start, &'p Path)> {
+        let own = Path::new(FILES).join(folder_name(agent));
+        let owns = self.data_paths.iter().map(|data| (Start::Own, data.join(&own)));
+        let listed = self.folders.iter().enumerate();
+        let listed = listed.map(|(place, folder)| (Start::Listed(place), folder.path.clone()));
+        owns.chain(listed)
+            .filter_map(|(start, root)| Some((start, path.strip_prefix(root).ok()?)))
+            .min_by_key(|(_, rest)| rest.components().count())
+    }
+
+    fn relative<'p>(&self, path: &'p Path) -> (Start, &'p Path) {
+        let mut rest = path.components();
+        let first = loop {
+            match rest.next() {
+                Some(Component::CurDir) => {}
+                other => break other,
+            }
+        };
+        let listed = self
+            .folders
+            .iter()
+            .position(|folder| first.is_some_and(|first| first == Component::Normal(folder.name.as_ref())));
+        match listed {
+            Some(place) => (Start::Listed(place), rest.as_path()),
+            None => (Start::Own, path),
+        }
+    }
+
+    /// Which paths may be used, in words.
+    pub(super) fn usable(&self) -> String {
+        let mut words = "Paths are relative to the agent's own folder".to_owned();
+        for (place, folder) in self.folders.iter().enumerate() {
+            words.push_str(if place == 0 { ", or begin with " } else { ", " });
+            let mode = if folder.write { "read and write" } else { "read only" };
+            words.push_str(&format!("{}/ ({mode})", folder.name));
+        }
+        words
+    }
+}
+
+/// The steps of a path that begins somewhere.
+///
+/// # Errors
+/// [`Fault::Outside`] where it begins at a root of its own.
+pub(super) fn steps(path: &Path) -> Result<VecDeque<Step>, Fault> {
+    let step = |component| match component {
+        Component::Normal(name) => Some(Ok(Step::Into(name.to_owned()))),
+        Component::ParentDir => Some(Ok(Step::Up)),
+        Component::CurDir => None,
+        Component::RootDir | Component::Prefix(_) => Some(Err(Fault::Outside)),
+    };
+    path.components().filter_map(step).collect()
+}

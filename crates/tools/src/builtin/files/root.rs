@@ -1,0 +1,93 @@
+//! Opening the folder that a path begins in.
+
+use std::io;
+
+use cap_fs_ext::DirExt;
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, DirBuilder};
+
+use super::fault::Fault;
+use super::guard::{Identity, Mount, Within};
+use super::place::Start;
+use super::{FILES, FileAccess, Folder, folder_name};
+
+/// The folder that a path begins in, opened.
+#[derive(Debug)]
+pub(super) struct Root {
+    pub(super) dir: Dir,
+    pub(super) within: Within,
+    /// The name that its paths begin with, where the owner lists it.
+    pub(super) name: Option<String>,
+}
+
+impl FileAccess {
+    /// Opens it for reading.
+    ///
+    /// # Errors
+    /// [`Fault::NotFound`] also where the caller's own has never been written to.
+    pub(super) fn open_root(&self, agent: Option<&str>, start: Start) -> Result<Root, Fault> {
+        match start {
+            Start::Own => self.open_own(agent, false),
+            Start::Listed(place) => self.open_listed(place).map(|(root, _)| root),
+        }
+    }
+
+    /// Opens it for writing; the caller's own is made where it is not there.
+    ///
+    /// # Errors
+    /// [`Fault::ReadOnlyFolder`] where the owner lists it for reading only.
+    pub(super) fn open_root_to_write(&self, agent: Option<&str>, start: Start) -> Result<Root, Fault> {
+        match start {
+            Start::Own => self.open_own(agent, true),
+            Start::Listed(place) => match self.open_listed(place)? {
+                (root, folder) if folder.write => Ok(root),
+                (_, folder) => Err(Fault::ReadOnlyFolder(folder.name.clone())),
+            },
+        }
+    }
+
+    fn open_own(&self, agent: Option<&str>, make: bool) -> Result<Root, Fault> {
+        let files = open_private(&self.data, FILES, make)?;
+        let dir = open_private(&files, &folder_name(agent), make)?;
+        let within = Within { mount: Mount::of_dir(&dir), own: Some(Identity::of_dir(&dir)?) };
+        Ok(Root { dir, within, name: None })
+    }
+
+    fn open_listed(&self, place: usize) -> Result<(Root, &Folder), Fault> {
+        let folder = self.folders.get(place).ok_or(Fault::NotFound)?;
+        let dir = Dir::open_ambient_dir(&folder.path, ambient_authority())?;
+        let (identity, mount) = (Identity::of_dir(&dir)?, Mount::of_dir(&dir));
+        let known = self.vetted.lock().get(place).copied().flatten();
+        if known != Some((identity, mount)) {
+            if self.guard.is_of_data(&dir)? {
+                return Err(Fault::OwnData);
+            }
+            if let Some(known) = self.vetted.lock().get_mut(place) {
+                *known = Some((identity, mount));
+            }
+        }
+        let within = Within { mount, own: None };
+        Ok((Root { dir, within, name: Some(folder.name.clone()) }, folder))
+    }
+}
+
+/// Opens a folder that only the owner may look into, making it where it is not there.
+fn open_private(dir: &Dir, name: &str, make: bool) -> io::Result<Dir> {
+    match dir.open_dir_nofollow(name) {
+        Err(error) if make && error.kind() == io::ErrorKind::NotFound => {}
+        other => return other,
+    }
+    match dir.create_dir_with(name, &private_folder()) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => dir.open_dir_nofollow(name),
+    }
+}
+
+/// How folders are made that only the owner may look into.
+pub(super) fn private_folder() -> DirBuilder {
+    #[allow(unused_mut, reason = "there are modes on Unix only")]
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    cap_std::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
+}

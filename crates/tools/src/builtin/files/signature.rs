@@ -1,0 +1,39 @@
+//! What kind of file it is, from its first bytes, for saying so where it is not text.
+
+/// First bytes, where they are, and what they mean.
+const SIGNATURES: &[(usize, &[u8], &str)] = &[
+    (0, b"\x89PNG\r\n", "PNG image"),
+    (0, b"\xFF\xD8\xFF", "JPEG image"),
+    (0, b"GIF8", "GIF image"),
+    (8, b"WEBP", "WebP image"),
+    (0, b"II*\0", "TIFF image"),
+    (0, b"MM\0*", "TIFF image"),
+    (0, b"%PDF-", "PDF document"),
+    (0, b"PK\x03\x04", "ZIP archive, or a document or app in that form"),
+    (0, b"\x1F\x8B", "gzip archive"),
+    (0, b"BZh", "bzip2 archive"),
+    (0, b"\xFD7zXZ\0", "xz archive"),
+    (0, b"\x28\xB5\x2F\xFD", "Zstandard archive"),
+    (0, b"7z\xBC\xAF\x27\x1C", "7-Zip archive"),
+    (0, b"\x7FELF", "ELF program"),
+    (0, b"MZ", "Windows program"),
+    (0, b"\0asm", "WebAssembly module"),
+    (0, b"SQLite format 3\0", "SQLite database"),
+    (0, b"\xD0\xCF\x11\xE0", "old Microsoft Office document"),
+    (0, b"OggS", "Ogg audio or video"),
+    (0, b"fLaC", "FLAC audio"),
+    (0, b"ID3", "MP3 audio"),
+    (8, b"WAVE", "WAV audio"),
+    (4, b"ftyp", "MP4 audio or video"),
+    (0, b"\x1A\x45\xDF\xA3", "Matroska or WebM video"),
+];
+
+/// How many bytes are looked at.
+pub(super) const HEAD: usize = 16;
+
+/// What these first bytes of a file mean, where they are known.
+pub(super) fn kind(head: &[u8]) -> Option<&'static str> {
+    let fits =
+        |(at, bytes, _): &&(usize, &[u8], &str)| head.get(*at..).is_some_and(|rest| rest.starts_with(bytes));
+    SIGNATURES.iter().find(fits).map(|(_, _, kind)| *kind)
+}

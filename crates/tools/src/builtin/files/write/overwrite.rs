@@ -1,0 +1,113 @@
+//! Overwriting: a new file beside the old takes its name once it is complete and on the disk.
+
+use std::ffi::OsStr;
+use std::io::{self, Write as _};
+
+use cap_std::fs::{Dir, File, Metadata, OpenOptions};
+
+use super::super::blocking::{Stopped, go_on};
+use super::super::fault::Fault;
+use super::super::walk::{End, Walk};
+use super::{admit, new_file};
+
+/// How much is written at a time.
+const CHUNK: usize = 256 << 10;
+
+/// Gives the file at the end of the walk this content; the path of the file, without links.
+pub(super) fn overwrite(
+    mut walk: Walk<'_>,
+    content: &[u8],
+    unique: &str,
+    stopped: Stopped<'_>,
+) -> Result<String, Fault> {
+    loop {
+        let End::At(name) = walk.end()? else { return Err(Fault::IsAFolder) };
+        let before = match walk.ends_at_file(&name) {
+            Ok(true) => match existing(&walk, &name) {
+                Err(Fault::Io(error)) if walk.is_link(&name) => {
+                    walk.again(name, error)?;
+                    continue;
+                }
+                // Gone meanwhile.
+                Err(Fault::NotFound) => None,
+                other => Some(other?),
+            },
+            Ok(false) => continue,
+            Err(Fault::NotFound) => None,
+            Err(fault) => return Err(fault),
+        };
+        let mut new = NewFile::create(&walk, unique)?;
+        new.fill(content, before.as_ref(), stopped)?;
+        new.take_name(&name)?;
+        return Ok(walk.path(Some(&name)));
+    }
+}
+
+/// What is there, which must be a file that may be written.
+fn existing(walk: &Walk<'_>, name: &OsStr) -> Result<Metadata, Fault> {
+    // Opened to be asked whether it may be, not to be written.
+    let file = walk.open(name, OpenOptions::new().write(true))?;
+    admit(walk, file).map(|(_, metadata)| metadata)
+}
+
+/// A file under a name of its own, which goes away if it does not get the right one.
+struct NewFile<'a> {
+    dir: &'a Dir,
+    name: String,
+    file: File,
+    is_named: bool,
+}
+
+impl<'a> NewFile<'a> {
+    fn create(walk: &'a Walk<'_>, unique: &str) -> io::Result<Self> {
+        let name = format!(".toolway-{unique}.part");
+        let mut options = new_file(walk);
+        let file = walk.open(OsStr::new(&name), options.write(true).create_new(true))?;
+        Ok(Self { dir: walk.dir(), name, file, is_named: false })
+    }
+
+    fn fill(&mut self, content: &[u8], before: Option<&Metadata>, stopped: Stopped<'_>) -> Result<(), Fault> {
+        for chunk in content.chunks(CHUNK) {
+            go_on(stopped)?;
+            self.file.write_all(chunk)?;
+        }
+        if let Some(before) = before {
+            keep_mode(&self.file, before)?;
+        }
+        self.file.sync_all()?;
+        go_on(stopped)
+    }
+
+    fn take_name(mut self, name: &OsStr) -> io::Result<()> {
+        self.dir.rename(&self.name, self.dir, name)?;
+        self.is_named = true;
+        // So that the name is on the disk too. Not every file system does that for a folder.
+        if let Ok(dir) = self.dir.open(".") {
+            let _ = dir.sync_all();
+        }
+        Ok(())
+    }
+}
+
+impl Drop for NewFile<'_> {
+    fn drop(&mut self) {
+        if !self.is_named {
+            let _ = self.dir.remove_file(&self.name);
+        }
+    }
+}
+
+/// Who may read, write and run it stays as it was; that it runs as somebody else does not.
+fn keep_mode(file: &File, before: &Metadata) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use cap_std::fs::PermissionsExt;
+        let mode = before.permissions().mode() & 0o777;
+        file.set_permissions(cap_std::fs::Permissions::from_mode(mode))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (file, before);
+        Ok(())
+    }
+}

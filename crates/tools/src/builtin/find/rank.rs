@@ -1,0 +1,107 @@
+//! How well a tool fits a query. More of the words come before everything else; then it counts where they
+//! are: in the name, the source's name or the title, the description.
+
+use std::cmp::Reverse;
+
+use toolway_core::ToolSpec;
+use toolway_types::ToolId;
+
+use super::words::{Fit, Word, words};
+
+/// Words that say little about a tool; left out of a query that has others.
+const FILLERS: &[&str] = &[
+    "a", "an", "and", "are", "as", "at", "be", "by", "can", "do", "does", "for", "from", "how", "i", "in",
+    "is", "it", "me", "my", "of", "on", "or", "please", "some", "that", "the", "this", "to", "tool", "tools",
+    "want", "what", "which", "with", "you",
+];
+/// Words of a query that are looked at.
+const MAX_WORDS: usize = 32;
+
+/// What a word found in a field is worth, wholly or partly.
+const NAME: (u32, u32) = (24, 12);
+const TITLE: (u32, u32) = (10, 6);
+const SOURCE: (u32, u32) = (8, 4);
+const DESCRIPTION: (u32, u32) = (4, 2);
+/// What it is worth when the query has all words of the name.
+const WHOLE_NAME: u32 = 16;
+
+/// What is looked for.
+#[derive(Debug)]
+pub(super) struct Query {
+    words: Vec<Word>,
+}
+
+/// How well a tool fits; the greater, the better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Rank {
+    /// How many of the words it has.
+    words: u32,
+    score: u32,
+    /// A short name is about little else.
+    name_length: Reverse<usize>,
+}
+
+impl Query {
+    /// The words of a query; none where it has no word.
+    pub(super) fn new(text: &str) -> Option<Self> {
+        let mut all: Vec<Word> = Vec::new();
+        for word in words(text).map(Word::new) {
+            if all.len() < MAX_WORDS && all.iter().all(|known| known.as_str() != word.as_str()) {
+                all.push(word);
+            }
+        }
+        let says_much = |word: &Word| !FILLERS.contains(&word.as_str());
+        if all.iter().any(says_much) {
+            all.retain(says_much);
+        }
+        (!all.is_empty()).then_some(Self { words: all })
+    }
+
+    /// How well a tool fits; none where it has no word of the query.
+    pub(super) fn rank(&self, id: &ToolId, spec: &ToolSpec) -> Option<Rank> {
+        let mut best = [0_u32; MAX_WORDS];
+        let name = id.tool.as_str();
+        let whole_name = self.look(words(name), NAME, &mut best);
+        self.look(words(id.source.as_str()), SOURCE, &mut best);
+        let document = spec.document();
+        let titles = [document.title.as_deref(), spec.annotations().title.as_deref()];
+        for title in titles.into_iter().flatten() {
+            self.look(words(title), TITLE, &mut best);
+        }
+        self.look(words(spec.description()), DESCRIPTION, &mut best);
+        let found = best.iter().filter(|worth| **worth > 0).count();
+        (found > 0).then(|| Rank {
+            words: u32::try_from(found).unwrap_or(u32::MAX),
+            score: best.iter().sum::<u32>() + if whole_name { WHOLE_NAME } else { 0 },
+            name_length: Reverse(name.len()),
+        })
+    }
+
+    /// Notes the best worth of each word of the query in a field. True where every word of the field is one
+    /// of the query's.
+    fn look<'a>(
+        &self,
+        field: impl Iterator<Item = &'a str>,
+        (wholly, partly): (u32, u32),
+        best: &mut [u32; MAX_WORDS],
+    ) -> bool {
+        let (mut all, mut any) = (true, false);
+        for text in field {
+            any = true;
+            let mut wanted = false;
+            for (word, best) in self.words.iter().zip(best.iter_mut()) {
+                let worth = match word.fit(text) {
+                    Fit::None => continue,
+                    Fit::Partly => partly,
+                    Fit::Wholly => {
+                        wanted = true;
+                        wholly
+                    }
+                };
+                *best = (*best).max(worth);
+            }
+            all &= wanted;
+        }
+        all && any
+    }
+}

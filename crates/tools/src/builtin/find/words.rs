@@ -1,0 +1,131 @@
+//! The words of names and sentences: `readFile`, `read_file` and `Read a file` have the same.
+
+/// The words of a text, as slices of it: runs of letters and digits, parted at the humps of `camelCase` and
+/// `HTTPServer` too.
+pub(super) fn words(text: &str) -> Words<'_> {
+    Words { rest: text }
+}
+
+pub(super) struct Words<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Iterator for Words<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        let start = self.rest.find(char::is_alphanumeric)?;
+        let text = self.rest.get(start..)?;
+        let end = end_of_word(text);
+        let (word, rest) = text.split_at_checked(end)?;
+        self.rest = rest;
+        Some(word)
+    }
+}
+
+/// Where the word ends with which `text` begins.
+fn end_of_word(text: &str) -> usize {
+    let mut chars = text.char_indices().peekable();
+    let mut before: Option<char> = None;
+    while let Some((at, c)) = chars.next() {
+        if !c.is_alphanumeric() {
+            return at;
+        }
+        if let Some(last) = before.filter(|_| c.is_uppercase()) {
+            let next_is_lower = chars.peek().is_some_and(|(_, next)| next.is_lowercase());
+            // `fileName`, or the `S` of `HTTPServer`.
+            if last.is_lowercase() || (last.is_uppercase() && next_is_lower) {
+                return at;
+            }
+        }
+        before = Some(c);
+    }
+    text.len()
+}
+
+/// One word that is looked for, in lower case, and its singular and plural.
+#[derive(Debug)]
+pub(super) struct Word {
+    forms: Vec<String>,
+    /// Beyond ASCII there may be no spaces between words, so that a word is looked for within others.
+    within: bool,
+}
+
+/// How well a word fits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Fit {
+    /// Not at all.
+    None,
+    /// It begins so, or has it in itself.
+    Partly,
+    /// It is the word, perhaps in its other number.
+    Wholly,
+}
+
+impl Word {
+    pub(super) fn new(word: &str) -> Self {
+        let word = word.to_lowercase();
+        let within = !word.is_ascii();
+        let mut forms = Vec::new();
+        if !within && word.len() > 2 {
+            forms = other_numbers(&word);
+        }
+        forms.insert(0, word);
+        Self { forms, within }
+    }
+
+    /// The word as it was looked for, in lower case.
+    pub(super) fn as_str(&self) -> &str {
+        self.forms.first().map_or("", String::as_str)
+    }
+
+    /// How well a word of a text fits this one.
+    pub(super) fn fit(&self, word: &str) -> Fit {
+        if self.within || !word.is_ascii() {
+            return self.fit_any_script(&word.to_lowercase());
+        }
+        let bytes = word.as_bytes();
+        let mut best = Fit::None;
+        for form in &self.forms {
+            let begins_so =
+                bytes.get(..form.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(form.as_bytes()));
+            match begins_so {
+                true if bytes.len() == form.len() => return Fit::Wholly,
+                // One letter begins too much.
+                true if form.len() > 1 => best = Fit::Partly,
+                _ => {}
+            }
+        }
+        best
+    }
+
+    fn fit_any_script(&self, word: &str) -> Fit {
+        if self.forms.iter().any(|form| form == word) {
+            return Fit::Wholly;
+        }
+        let wanted = self.as_str();
+        let partly =
+            if self.within { word.contains(wanted) } else { wanted.len() > 1 && word.starts_with(wanted) };
+        if partly { Fit::Partly } else { Fit::None }
+    }
+}
+
+/// What the plural of an English word could be, and the singular if it is a plural. Wrong ones do no harm:
+/// nothing is named so.
+fn other_numbers(word: &str) -> Vec<String> {
+    let mut forms = Vec::new();
+    if let Some(stem) = word.strip_suffix("ies") {
+        forms.push(format!("{stem}y"));
+    } else if let Some(stem) = word.strip_suffix('y') {
+        forms.push(format!("{stem}ies"));
+    } else if let Some(stem) = word.strip_suffix('s').filter(|stem| !stem.ends_with('s')) {
+        forms.push(stem.to_owned());
+        if let Some(stem) = stem.strip_suffix('e') {
+            forms.push(stem.to_owned());
+        }
+    } else {
+        forms.push(format!("{word}s"));
+    }
+    forms.retain(|form| form.len() > 2);
+    forms
+}

@@ -1,0 +1,119 @@
+//! `get_current_time` (specification, "Built-in Tools", 1).
+
+mod zones;
+
+use std::sync::Arc;
+
+use jiff::ZonedDateTime;
+use jiff::tz::{TimeZone, TimeZoneDatabase};
+use serde::Deserialize;
+use toolway_core::{BadSpec, Tool};
+use toolway_types::{Clock, Code, SpecDocument, ToolError, ToolOutput};
+
+use super::typed;
+
+const PARAMETERS: &str = r#"{
+  "type": "object",
+  "properties": {
+    "timezone": {
+      "type": "string",
+      "description": "Timezone identifier (e.g., \"America/New_York\"). Defaults to device timezone.",
+      "maxLength": 100
+    },
+    "format": {
+      "type": "string",
+      "description": "Output format (e.g., \"ISO8601\", \"human_readable\"). Defaults to ISO8601.",
+      "maxLength": 100
+    }
+  },
+  "required": [],
+  "additionalProperties": false
+}"#;
+
+const ANNOTATIONS: &str =
+    r#"{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}"#;
+
+#[derive(Deserialize)]
+struct Request {
+    timezone: Option<String>,
+    format: Option<String>,
+}
+
+/// The tool. `zone` is the computer's own.
+pub(super) fn tool(
+    clock: Arc<dyn Clock>,
+    zone: TimeZone,
+    zones: TimeZoneDatabase,
+) -> Result<Arc<dyn Tool>, BadSpec> {
+    let document = SpecDocument {
+        description: Some("Get the current date and time".to_owned()),
+        title: Some("Current time".to_owned()),
+        timeout_ms: Some(5_000),
+        ..SpecDocument::named("get_current_time")
+    };
+    typed(document, PARAMETERS, ANNOTATIONS, move |request: Request, _cx| {
+        let told = tell(&*clock, &zone, &zones, &request).map(ToolOutput::text);
+        async move { told }
+    })
+}
+
+fn tell(
+    clock: &dyn Clock,
+    own: &TimeZone,
+    zones: &TimeZoneDatabase,
+    request: &Request,
+) -> Result<String, ToolError> {
+    let format = Format::named(request.format.as_deref())?;
+    let zone = match request.timezone.as_deref().map(str::trim) {
+        None | Some("") => own.clone(),
+        Some(name) => zones::find(zones, name)?,
+    };
+    Ok(format.write(&clock.now().to_zoned_datetime(zone)))
+}
+
+/// How the time is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    /// `2026-11-28T03:14:15+01:00`.
+    Iso8601,
+    /// `Saturday, 28 November 2026, 03:14:15 CET (UTC+01:00)`.
+    HumanReadable,
+}
+
+impl Format {
+    /// The format of this name, whatever its case and whether its words are joined by `_`, `-`, a space or
+    /// nothing; the default where there is none.
+    fn named(name: Option<&str>) -> Result<Self, ToolError> {
+        let name = name.unwrap_or_default();
+        let plain: String = name.chars().filter(|c| !matches!(c, '_' | '-' | ' ')).collect();
+        match plain.to_ascii_lowercase().as_str() {
+            "" | "iso8601" | "iso" => Ok(Self::Iso8601),
+            "humanreadable" | "human" => Ok(Self::HumanReadable),
+            _ => {
+                let message = format!("Unknown format {name:?}. The formats are ISO8601 and human_readable");
+                Err(ToolError::new(Code::InvalidArguments, message))
+            }
+        }
+    }
+
+    fn write(self, time: &ZonedDateTime) -> String {
+        match self {
+            Self::Iso8601 => time.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),
+            Self::HumanReadable => {
+                let abbreviation = time.strftime("%Z").to_string();
+                // Many zones have no letters of their own and give their offset instead, which stands there
+                // anyway.
+                let named = abbreviation.starts_with(|c: char| c.is_ascii_alphabetic());
+                let form = if named {
+                    "%A, %-d %B %Y, %H:%M:%S %Z (UTC%:z)"
+                } else {
+                    "%A, %-d %B %Y, %H:%M:%S (UTC%:z)"
+                };
+                time.strftime(form).to_string()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
