@@ -1,0 +1,125 @@
+//! Calls as lines for spreadsheets: comma-separated values after RFC 4180, with a head.
+
+use csv::{Terminator, WriterBuilder};
+use toolway_types::RawJson;
+
+use super::view::WholeCall;
+
+const HEAD: [&str; 27] = [
+    "call_id",
+    "started",
+    "started_ms",
+    "name",
+    "tool",
+    "source",
+    "caller",
+    "role",
+    "door",
+    "agent",
+    "session",
+    "turn",
+    "status",
+    "error_type",
+    "code",
+    "message",
+    "approved_by",
+    "hooks",
+    "rule",
+    "duration_ms",
+    "waiting_ms",
+    "queued_ms",
+    "running_ms",
+    "attempts",
+    "arguments",
+    "ran_with",
+    "outcome",
+];
+
+/// The line with the columns' names.
+pub(super) fn head() -> Result<Vec<u8>, csv::Error> {
+    written(|to| to.write_record(HEAD))
+}
+
+/// A line for each call.
+pub(super) fn lines(calls: &[WholeCall]) -> Result<Vec<u8>, csv::Error> {
+    written(|to| calls.iter().try_for_each(|call| to.write_record(cells(call))))
+}
+
+fn written(
+    write: impl FnOnce(&mut csv::Writer<Vec<u8>>) -> Result<(), csv::Error>,
+) -> Result<Vec<u8>, csv::Error> {
+    let mut to = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(Vec::new());
+    write(&mut to)?;
+    to.into_inner().map_err(|error| csv::Error::from(error.into_error()))
+}
+
+fn cells(whole: &WholeCall) -> [String; HEAD.len()] {
+    let call = &whole.call;
+    let maybe = |text: &Option<String>| text.as_deref().map(cell).unwrap_or_default();
+    let json = |json: &Option<RawJson>| json.as_ref().map(|json| cell(json.get())).unwrap_or_default();
+    let started = jiff::Timestamp::from_millisecond(call.started_ms).map(|it| it.to_string());
+    [
+        cell(&call.call_id),
+        started.unwrap_or_default(),
+        call.started_ms.to_string(),
+        cell(&call.name),
+        maybe(&call.tool),
+        maybe(&call.source),
+        cell(&call.caller),
+        cell(&call.role),
+        cell(&call.door),
+        maybe(&call.agent),
+        maybe(&call.session),
+        maybe(&call.turn),
+        call.status.to_owned(),
+        maybe(&call.error_type),
+        maybe(&call.code),
+        maybe(&call.message),
+        maybe(&call.approved_by),
+        cell(&call.hooks.join(" ")),
+        maybe(&call.rule),
+        call.duration_ms.to_string(),
+        call.waiting_ms.to_string(),
+        call.queued_ms.to_string(),
+        call.running_ms.to_string(),
+        call.attempts.to_string(),
+        json(&whole.arguments),
+        json(&whole.ran_with),
+        json(&whole.outcome),
+    ]
+}
+
+/// A text that no spreadsheet takes for a formula: these come from tools and models.
+fn cell(text: &str) -> String {
+    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_starts_like_a_formula_stays_one() {
+        for (text, expected) in [
+            ("=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0"),
+            ("+1", "'+1"),
+            ("-1+2", "'-1+2"),
+            ("@SUM(1)", "'@SUM(1)"),
+            ("\t=1", "'\t=1"),
+            ("\r=1", "'\r=1"),
+            ("a=1", "a=1"),
+            ("'=1", "'=1"),
+            ("", ""),
+        ] {
+            assert_eq!(cell(text), expected);
+        }
+    }
+
+    #[test]
+    fn lines_end_and_are_quoted_as_the_standard_says() {
+        let row = |text: &str| written(|to| to.write_record([text, "b"])).unwrap();
+        assert_eq!(row("a"), b"a,b\r\n");
+        assert_eq!(row("a,\"b\"\nc"), b"\"a,\"\"b\"\"\nc\",b\r\n");
+        assert!(head().unwrap().ends_with(b",outcome\r\n"));
+    }
+}
