@@ -3,7 +3,8 @@
 
 #![allow(clippy::print_stdout, reason = "printing its figures is what it is for")]
 
-use std::error::Error;
+mod support;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -13,35 +14,13 @@ use serde_json::{Map, Value, json};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::Instant;
 use toolway_core::{
-    Arguments, Call, CallContext, Caller, ClosedCall, Commit, Door, EarlierCall, Engine, EngineParts, Keep,
-    Lease, Lookup, OpenedCall, RawArguments, Recorder, Registry, SpecCache, Tool, ToolSpec,
+    Call, ClosedCall, Commit, EarlierCall, Engine, EngineParts, Keep, Lease, Lookup, OpenedCall,
+    RawArguments, Recorder, Registry, SpecCache,
 };
 use toolway_store::{Store, StoreOptions};
-use toolway_types::{
-    Principal, PrincipalId, RawJson, Role, Slug, SpecDocument, SystemClock, ToolError, ToolOutput,
-};
+use toolway_types::{PrincipalId, RawJson, Slug, SpecDocument, SystemClock};
 
-type Failure = Box<dyn Error>;
-
-const PARAMETERS: &str = r#"{"type":"object","required":["city"],"additionalProperties":false,"properties":{
-    "city":{"type":"string","minLength":1,"maxLength":80},
-    "days":{"type":"integer","minimum":1,"maximum":14},
-    "unit":{"enum":["metric","imperial"]}}}"#;
-const ARGUMENTS: &str = r#"{"city":"Sankt Peter-Ording","days":3,"unit":"metric"}"#;
-
-/// A tool that does nothing.
-struct Nothing(Arc<ToolSpec>);
-
-#[async_trait]
-impl Tool for Nothing {
-    fn spec(&self) -> &Arc<ToolSpec> {
-        &self.0
-    }
-
-    async fn execute(&self, _: Arguments, _: &CallContext) -> Result<ToolOutput, ToolError> {
-        Ok(ToolOutput::text("ok"))
-    }
-}
+use support::{ARGUMENTS, Failure, Figures, caller, document, each, micros, tool};
 
 /// Counts records and lets them go.
 #[derive(Default)]
@@ -65,24 +44,6 @@ impl Recorder for Counting {
     async fn find_keyed(&self, _: &PrincipalId, _: &str, _: i64) -> Option<EarlierCall> {
         None
     }
-}
-
-fn document(name: &str) -> Result<SpecDocument, Failure> {
-    Ok(SpecDocument {
-        description: Some("Does nothing, and says so.".to_owned()),
-        parameters: Some(RawJson::parse(PARAMETERS)?),
-        ..SpecDocument::named(name)
-    })
-}
-
-fn tool(cache: &SpecCache, document: SpecDocument) -> Result<Arc<dyn Tool>, Failure> {
-    Ok(Arc::new(Nothing(cache.compile(document)?)))
-}
-
-fn caller() -> Caller {
-    let principal =
-        Principal { id: "0198c0de-7a3b-7c11-9d2e-5f00aa11bb22".into(), role: Role::Client, agent: None };
-    Caller::new(Arc::new(principal), Door::WebSocket)
 }
 
 /// An engine with one source of five tools.
@@ -137,45 +98,6 @@ fn measure(
     })
 }
 
-/// A figure at a share of the sorted times, in microseconds.
-fn at(times: &[u64], per_mille: usize) -> f64 {
-    let place = (times.len() * per_mille / 1000).min(times.len().saturating_sub(1));
-    micros(times.get(place).copied().unwrap_or(0))
-}
-
-#[allow(clippy::cast_precision_loss, reason = "for people to read")]
-fn micros(nanos: u64) -> f64 {
-    (nanos as f64 / 100.0).round() / 10.0
-}
-
-/// Figures by name, in the order of measuring.
-#[derive(Default)]
-struct Figures(Vec<(String, f64, &'static str)>);
-
-impl Figures {
-    fn add(&mut self, name: impl Into<String>, figure: f64, unit: &'static str) {
-        self.0.push((name.into(), (figure * 100.0).round() / 100.0, unit));
-    }
-
-    fn times(&mut self, name: &str, times: &[u64]) {
-        for (part, per_mille) in [("p50", 500), ("p90", 900), ("p99", 990)] {
-            self.add(format!("{name}_{part}"), at(times, per_mille), "us");
-        }
-    }
-
-    fn print(&self, as_json: bool) {
-        if as_json {
-            let object: Map<String, Value> =
-                self.0.iter().map(|(name, figure, unit)| (format!("{name}_{unit}"), json!(figure))).collect();
-            println!("{}", Value::Object(object));
-            return;
-        }
-        for (name, figure, unit) in &self.0 {
-            println!("{name:<34} {figure:>12} {unit}");
-        }
-    }
-}
-
 fn calls(figures: &mut Figures, count: usize) -> Result<(), Failure> {
     let one = Builder::new_current_thread().enable_all().build()?;
     let two = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
@@ -207,22 +129,6 @@ fn recorded_calls(figures: &mut Figures, count: usize) -> Result<(), Failure> {
     }
     runtime.block_on(store.close());
     Ok(())
-}
-
-/// How long one round of `work` takes, in nanoseconds: the least of several series.
-fn each(rounds: usize, mut work: impl FnMut() -> bool) -> Result<f64, Failure> {
-    let mut least = Duration::MAX;
-    for _ in 0..5 {
-        let began = Instant::now();
-        for _ in 0..rounds {
-            if !std::hint::black_box(work()) {
-                return Err("it did not find what it should".into());
-            }
-        }
-        least = least.min(began.elapsed());
-    }
-    let rounds = u32::try_from(rounds)?;
-    Ok(((least / rounds).as_secs_f64() * 1e9).round())
 }
 
 fn lookups(figures: &mut Figures, rounds: usize) -> Result<(), Failure> {
