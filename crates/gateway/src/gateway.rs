@@ -28,6 +28,7 @@ use crate::settings::{Durability, SettingError, Settings};
 use crate::sources::Sources;
 use crate::state::{App, ReloadError};
 use crate::tls::{Tls, TlsError};
+use crate::toolbox::{ToolSurroundings, Toolbox};
 
 /// What a gateway is started with.
 #[derive(Debug)]
@@ -38,6 +39,8 @@ pub struct Options {
     pub data_dir: PathBuf,
     /// Where the settings stand.
     pub origin: SettingsOrigin,
+    /// What the gateway's own tools and hooks are given.
+    pub tools: ToolSurroundings,
     /// This computer's names, for the gateway's own certificate.
     pub host_names: Vec<String>,
     /// The wall clock.
@@ -90,7 +93,7 @@ impl Gateway {
     /// # Errors
     /// [`StartError`]; then nothing listens.
     pub async fn start(options: Options) -> Result<Self, StartError> {
-        let Options { settings, origin, data_dir, host_names, clock } = options;
+        let Options { settings, origin, tools, data_dir, host_names, clock } = options;
         settings.validate().map_err(StartError::Settings)?;
         for warning in settings.warnings() {
             tracing::warn!(hint = warning.hint, "{warning}");
@@ -122,6 +125,10 @@ impl Gateway {
             Rules::open(Arc::clone(&engine), store.clone(), Arc::clone(&clock), &settings, origin).await?;
         let (changes, comparing) =
             Changes::open(Arc::clone(&engine), store.clone(), Arc::clone(&clock)).await?;
+        let toolbox =
+            Toolbox::open(Arc::clone(&engine), Arc::clone(&clock), data_dir.clone(), tools, &settings)
+                .await
+                .map_err(StartError::Settings)?;
         let address = Address {
             local,
             tls: tls.is_some(),
@@ -138,6 +145,7 @@ impl Gateway {
             registry,
             engine,
             sources,
+            toolbox,
             rules,
             changes,
             tail,
@@ -203,6 +211,7 @@ impl Gateway {
     /// [`ApplyError`]; then what stood before stands.
     pub async fn apply(&self, settings: &Settings, origin: SettingsOrigin) -> Result<(), ApplyError> {
         settings.validate().map_err(ApplyError::Settings)?;
+        self.app.toolbox.apply(settings).await.map_err(ApplyError::Settings)?;
         self.app.rules.apply(settings, origin).await?;
         self.app.engine.configure(engine_settings(settings));
         Ok(())

@@ -25,8 +25,10 @@ pub mod state;
 #[cfg(test)]
 mod testing;
 pub mod tls;
+mod toolbox;
 
 pub use gateway::{ApplyError, Gateway, Options, StartError};
 pub use rules::SettingsOrigin;
 pub use settings::Settings;
 pub use state::{App, ReloadError};
+pub use toolbox::ToolSurroundings;

@@ -15,9 +15,13 @@ mod tls;
 mod tools;
 mod validate;
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolway_core::policy::definition::{ApprovalSettings, PermissionSettings, PolicySettings};
+use toolway_tools::hooks::HookSettings;
+use toolway_tools::secrets::SecretSource;
 
 pub use describe::{SettingInfo, describe, schema};
 pub use limits::LimitSettings;
@@ -71,6 +75,11 @@ pub struct Settings {
     pub registration: RegistrationSettings,
     /// The tools that come with Toolway, and those that the owner defines.
     pub tools: ToolSettings,
+    /// Programs and addresses that are asked before and after calls, in this order.
+    pub hooks: Vec<HookSettings>,
+    /// Where the secrets are that the owner's tools name: `NAME = { env = "VARIABLE" }` or `{ file = "PATH" }`,
+    /// besides those in the data folder's `secrets`.
+    pub secrets: BTreeMap<String, SecretSource>,
     /// Whether what makes this computer run a program (command tools, hooks, stdio servers) may be set over
     /// the network. Off: only through files.
     pub allow_remote_commands: bool,
@@ -85,6 +94,9 @@ impl Settings {
             "approval",
             "permissions",
             "registration",
+            "tools",
+            "hooks",
+            "secrets",
             "timeouts.tools",
             "timeouts.tool_s",
             "timeouts.cap_s",

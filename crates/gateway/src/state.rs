@@ -24,6 +24,7 @@ use crate::rules::Rules;
 use crate::settings::Settings;
 use crate::sources::Sources;
 use crate::tls::{Tls, TlsError};
+use crate::toolbox::Toolbox;
 
 /// Why something that changed could not be taken in.
 #[derive(Debug, thiserror::Error)]
@@ -63,6 +64,8 @@ pub struct App {
     pub engine: Arc<Engine>,
     /// Who offers tools.
     pub sources: Arc<Sources>,
+    /// The gateway's own tools.
+    pub(crate) toolbox: Arc<Toolbox>,
     /// The rules that hold.
     pub(crate) rules: Arc<Rules>,
     /// Whether tools are what they were.
@@ -96,6 +99,7 @@ impl App {
         }
         self.access.tokens.reload().await?;
         self.sources.reload().await?;
+        self.toolbox.reload().await;
         self.rules.reload().await?;
         self.engine.grants().load(grants::stored(&self.store, self.clock.now_ms()).await?);
         self.changes.reload().await?;
@@ -199,6 +203,11 @@ impl App {
             .into_iter()
             .map(|it| Warning { about: it.key, message: it.problem, hint: Some(it.hint) })
             .collect();
+        warnings.extend(self.toolbox.defined().refused.iter().map(|refused| Warning {
+            about: "tools".to_owned(),
+            message: refused.to_string(),
+            hint: Some("put the definition right; the other tools are offered".to_owned()),
+        }));
         if let Some(fault) = self.tls.as_ref().and_then(|tls| tls.fault()) {
             warnings.push(Warning {
                 about: "tls".to_owned(),

@@ -48,6 +48,10 @@ impl std::fmt::Debug for BuiltinSettings {
     }
 }
 
+/// The names of all built-in tools.
+pub const NAMES: &[&str] =
+    &["get_current_time", "read_file", "write_file", "list_files", "http_request", "find_tools"];
+
 /// All built-in tools.
 ///
 /// # Errors

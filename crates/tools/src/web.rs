@@ -15,10 +15,12 @@ mod answer;
 mod client;
 mod fault;
 mod header;
+mod outcome;
 mod redirect;
 mod request;
 mod resolve;
 mod text;
+mod tls;
 mod vet;
 
 pub use allow::{AllowList, BadAllow};
@@ -26,9 +28,11 @@ pub use answer::{Answer, Body};
 pub use client::{GuardedClient, WebSettings};
 pub use fault::{WebError, WebErrorKind};
 pub use header::{BadHeader, request_header};
-pub use request::{Request, parse_url};
+pub use outcome::{failed, result};
+pub use request::{Request, parse_url, same_origin};
 pub use resolve::{Resolve, SystemResolver};
 pub use text::{Shown, shown};
+pub use tls::TlsMaker;
 
 #[cfg(test)]
 pub(crate) mod testing;

@@ -129,6 +129,12 @@ impl Slug {
         Self("builtin".into())
     }
 
+    /// The source of the tools that the owner defines.
+    #[must_use]
+    pub fn own() -> Self {
+        Self("own".into())
+    }
+
     /// Whether it is the source of the tools that come with Toolway.
     #[must_use]
     pub fn is_builtin(&self) -> bool {

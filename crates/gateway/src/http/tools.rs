@@ -61,6 +61,10 @@ struct ToolView {
     timeout_ms: u64,
     /// Whether its calls never overlap with others of its source.
     sequential: bool,
+    /// File and line, where the owner defines it in one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    defined_in: Option<String>,
     /// What is odd about it: `changed` where it is not what it was, `no_description`, `invisible_characters`,
     /// `unreadable_annotations`, `not_snake_case`.
     flags: Vec<&'static str>,
@@ -95,6 +99,7 @@ impl ToolView {
             permissions: document.permissions.clone(),
             timeout_ms: millis(app.engine.tool_timeout(id, spec)),
             sequential: spec.is_sequential(),
+            defined_in: app.toolbox.place_of(id),
             flags: flags(app, id, spec),
         }
     }

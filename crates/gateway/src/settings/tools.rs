@@ -6,15 +6,28 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The tools that come with Toolway, and those that the owner defines.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ToolSettings {
+    /// Whether the tools that come with Toolway are offered.
+    pub builtin: bool,
     /// Files that define tools of the owner's own, besides those in the data folder's `tools`.
     pub own: Vec<PathBuf>,
     /// What `read_file`, `write_file` and `list_files` reach.
     pub files: FileToolSettings,
     /// What `http_request`, and the owner's own HTTP tools, reach.
     pub http_request: HttpToolSettings,
+}
+
+impl Default for ToolSettings {
+    fn default() -> Self {
+        Self {
+            builtin: true,
+            own: Vec::new(),
+            files: FileToolSettings::default(),
+            http_request: HttpToolSettings::default(),
+        }
+    }
 }
 
 /// What the file tools reach.

@@ -25,6 +25,13 @@ impl SettingError {
     }
 }
 
+impl SettingError {
+    /// Of the gateway's own tools and hooks.
+    pub(crate) fn of_tools(key: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self::new(key, problem, "docs/tools.md says how tools and hooks are set")
+    }
+}
+
 impl Settings {
     /// Checks all settings together.
     ///
@@ -264,6 +271,14 @@ impl Settings {
                 format!("{} is not a whole path", file.display()),
                 "write it from the root, as /home/ada/tools.toml",
             ));
+        }
+        errors.extend(
+            toolway_tools::hooks::validate(&self.hooks)
+                .into_iter()
+                .map(|it| SettingError::of_tools(it.key, it.problem)),
+        );
+        if let Err(bad) = toolway_tools::web::AllowList::parse(&self.tools.http_request.allow) {
+            errors.push(SettingError::of_tools("tools.http_request.allow", bad.to_string()));
         }
         if self.tools.http_request.body_bytes < 1024 {
             errors.push(SettingError::new(

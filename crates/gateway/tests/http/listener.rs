@@ -103,6 +103,7 @@ async fn an_address_in_use_is_named() {
     let options = toolway_gateway::Options {
         settings,
         origin: Default::default(),
+        tools: Default::default(),
         data_dir: other.path().to_owned(),
         host_names: Vec::new(),
         clock: std::sync::Arc::new(bench.clock.clone()),

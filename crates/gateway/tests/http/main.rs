@@ -1,5 +1,6 @@
 //! A real gateway on a free port, spoken to over real sockets, byte by byte where it matters.
 
+mod calls;
 mod errors;
 mod hosts;
 mod listener;

@@ -46,6 +46,8 @@ fn table() -> Vec<Row> {
         row("DELETE", "/api/devices/{id}", OWNER, 404),
         row("GET", "/api/calls", CALLERS, 200),
         Row { id: "0190a8f0-0000-7000-8000-000000000000", ..row("GET", "/api/calls/{id}", CALLERS, 404) },
+        row("GET", "/api/calls/export", CALLERS, 200),
+        Row { id: "0190a8f0-0000-7000-8000-000000000000", ..row("DELETE", "/api/calls/{id}", OWNER, 404) },
         Row { body: Some(json!({"before_ms": 0})), ..row("POST", "/api/calls/purge", OWNER, 200) },
         // The last: what comes after would need the new token.
         row("POST", "/api/tokens/owner/rotate", OWNER, 200),

@@ -54,6 +54,7 @@ impl Bench {
         let gateway = Gateway::start(Options {
             settings,
             origin: Default::default(),
+            tools: Default::default(),
             data_dir: dir.path().to_owned(),
             host_names: vec!["box".to_owned()],
             clock: Arc::new(clock.clone()),

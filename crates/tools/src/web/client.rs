@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parking_lot::RwLock;
@@ -14,6 +14,7 @@ use super::fault::{WebError, WebErrorKind, of_transport};
 use super::redirect::{MAX_REDIRECTS, follow, target};
 use super::request::{Request, place};
 use super::resolve::Resolve;
+use super::tls::{TlsMaker, nobody_trusted};
 use super::vet::vet;
 
 /// What the client calls itself.
@@ -49,7 +50,8 @@ impl Default for WebSettings {
 /// The client. It sets no bound to the time of a whole request: drop the future, and the connection ends.
 pub struct GuardedClient {
     settings: RwLock<Arc<WebSettings>>,
-    tls: rustls::ClientConfig,
+    make_tls: TlsMaker,
+    tls: OnceLock<rustls::ClientConfig>,
     resolver: Arc<dyn Resolve>,
 }
 
@@ -60,11 +62,11 @@ impl fmt::Debug for GuardedClient {
 }
 
 impl GuardedClient {
-    /// Trusts whom `tls` trusts.
+    /// Trusts whom the TLS settings trust that `make_tls` makes.
     #[must_use]
-    pub fn new(settings: WebSettings, mut tls: rustls::ClientConfig, resolver: Arc<dyn Resolve>) -> Self {
-        tls.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Self { settings: RwLock::new(Arc::new(settings)), tls, resolver }
+    pub fn new(settings: WebSettings, make_tls: impl Into<TlsMaker>, resolver: Arc<dyn Resolve>) -> Self {
+        let settings = RwLock::new(Arc::new(settings));
+        Self { settings, make_tls: make_tls.into(), tls: OnceLock::new(), resolver }
     }
 
     /// What bounds it now.
@@ -115,7 +117,14 @@ impl GuardedClient {
         leaving: &(dyn Fn() + Send + Sync),
     ) -> Result<reqwest::Response, WebError> {
         let addresses = vet(request, settings, &*self.resolver).await?;
-        let client = self.pinned(addresses, settings).map_err(|error| of_transport(&request.url, &error))?;
+        let tls = match request.url.scheme() {
+            "https" => self.tls().await,
+            _ => nobody_trusted(),
+        };
+        let tls = tls.map_err(|problem| {
+            WebError::new(WebErrorKind::Tls, format!("TLS can't be set up on the gateway: {problem}"))
+        })?;
+        let client = pinned(addresses, settings, tls).map_err(|error| of_transport(&request.url, &error))?;
         let mut builder =
             client.request(request.method.clone(), request.url.clone()).headers(request.headers.clone());
         if let Some(body) = &request.body {
@@ -126,23 +135,39 @@ impl GuardedClient {
         client.execute(ready).await.map_err(|error| of_transport(&request.url, &error))
     }
 
-    /// A client that knows these addresses and no others, whatever name it is asked for.
-    fn pinned(&self, addresses: Vec<SocketAddr>, settings: &WebSettings) -> reqwest::Result<reqwest::Client> {
-        let identity = HeaderValue::from_static("identity");
-        reqwest::Client::builder()
-            .user_agent(USER_AGENT)
-            .default_headers([(header::ACCEPT_ENCODING, identity)].into_iter().collect())
-            .tls_backend_preconfigured(self.tls.clone())
-            .dns_resolver(Pinned(addresses))
-            .connect_timeout(settings.connect_timeout)
-            .redirect(reqwest::redirect::Policy::none())
-            .referer(false)
-            .no_proxy()
-            .http1_only()
-            .pool_max_idle_per_host(0)
-            .tcp_nodelay(true)
-            .build()
+    /// The TLS settings; they are made on a thread for blocking work, and again after a failure.
+    async fn tls(&self) -> Result<rustls::ClientConfig, String> {
+        if let Some(tls) = self.tls.get() {
+            return Ok(tls.clone());
+        }
+        let maker = self.make_tls.clone();
+        let made = tokio::task::spawn_blocking(move || maker.make()).await;
+        let mut tls = made.unwrap_or_else(|error| Err(error.to_string()))?;
+        tls.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(self.tls.get_or_init(|| tls).clone())
     }
+}
+
+/// A client that knows these addresses and no others, whatever name it is asked for.
+fn pinned(
+    addresses: Vec<SocketAddr>,
+    settings: &WebSettings,
+    tls: rustls::ClientConfig,
+) -> reqwest::Result<reqwest::Client> {
+    let identity = HeaderValue::from_static("identity");
+    reqwest::Client::builder()
+        .user_agent(USER_AGENT)
+        .default_headers([(header::ACCEPT_ENCODING, identity)].into_iter().collect())
+        .tls_backend_preconfigured(tls)
+        .dns_resolver(Pinned(addresses))
+        .connect_timeout(settings.connect_timeout)
+        .redirect(reqwest::redirect::Policy::none())
+        .referer(false)
+        .no_proxy()
+        .http1_only()
+        .pool_max_idle_per_host(0)
+        .tcp_nodelay(true)
+        .build()
 }
 
 struct Pinned(Vec<SocketAddr>);

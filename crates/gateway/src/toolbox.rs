@@ -1,0 +1,270 @@
+//! The tools that live in the gateway itself: those that come with Toolway (`builtin/…`) and those that the owner
+//! defines (`own/…`); and the owner's hooks, which are made from the same things.
+
+mod catalogue;
+mod secrets;
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use jiff::tz::{TimeZone, TimeZoneDatabase};
+use toolway_command::Surroundings;
+use toolway_core::{Engine, HookEntry, Keep, Lease, Tool};
+use toolway_tools::builtin::files::{FileAccess, Folder};
+use toolway_tools::builtin::{self, BuiltinSettings};
+use toolway_tools::hooks::{self, HookKit, WebhookClient};
+use toolway_tools::own::{self, Kit, Loaded, OwnTool, Refused};
+use toolway_tools::secrets::SecretReader;
+use toolway_tools::web::{AllowList, GuardedClient, SystemResolver, TlsMaker, WebSettings};
+use toolway_types::{Clock, Slug, ToolId};
+
+use crate::settings::{SettingError, Settings};
+use catalogue::EngineCatalogue;
+use secrets::KeptSecrets;
+
+/// What the gateway's own tools and hooks are given from outside: nothing here asks the environment.
+#[derive(Clone)]
+pub struct ToolSurroundings {
+    /// The computer's zone.
+    pub zone: TimeZone,
+    /// Which zones there are.
+    pub zones: TimeZoneDatabase,
+    /// The variables that commands may be given.
+    pub environment: HashMap<OsString, OsString>,
+    /// Reads secrets from where they are kept.
+    pub secrets: Arc<dyn SecretReader>,
+    /// Whom requests to others trust.
+    pub tls: TlsMaker,
+}
+
+impl fmt::Debug for ToolSurroundings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolSurroundings").field("zone", &self.zone).finish_non_exhaustive()
+    }
+}
+
+impl Default for ToolSurroundings {
+    /// UTC, no variables, no secrets, nobody trusted.
+    fn default() -> Self {
+        Self {
+            zone: TimeZone::UTC,
+            zones: jiff::tz::db().clone(),
+            environment: HashMap::new(),
+            secrets: Arc::new(secrets::NoSecrets),
+            tls: TlsMaker::new(|| Err("no certificate authorities were given".to_owned())),
+        }
+    }
+}
+
+/// The gateway's own tools.
+pub(crate) struct Toolbox {
+    engine: Arc<Engine>,
+    clock: Arc<dyn Clock>,
+    data_dir: PathBuf,
+    surroundings: ToolSurroundings,
+    client: Arc<GuardedClient>,
+    builtin: Lease,
+    own: Lease,
+    /// Held while tools change, with the settings that hold.
+    changing: tokio::sync::Mutex<Settings>,
+    defined: ArcSwap<Defined>,
+}
+
+/// What was read of the owner's definitions.
+#[derive(Debug, Default)]
+pub(crate) struct Defined {
+    pub(crate) tools: Vec<OwnTool>,
+    pub(crate) refused: Vec<Refused>,
+}
+
+impl fmt::Debug for Toolbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Toolbox").field("defined", &self.defined).finish_non_exhaustive()
+    }
+}
+
+impl Toolbox {
+    /// Registers the tools of these settings, and sets their hooks.
+    ///
+    /// # Errors
+    /// Everything that can't be used.
+    pub(crate) async fn open(
+        engine: Arc<Engine>,
+        clock: Arc<dyn Clock>,
+        data_dir: PathBuf,
+        surroundings: ToolSurroundings,
+        settings: &Settings,
+    ) -> Result<Arc<Self>, Vec<SettingError>> {
+        let registry = Arc::clone(engine.registry());
+        let builtin = registry.lease(Slug::builtin(), Keep::Nothing);
+        let own = registry.lease(Slug::own(), Keep::Nothing);
+        let resolver = Arc::new(SystemResolver::default());
+        let client = Arc::new(GuardedClient::new(WebSettings::default(), surroundings.tls.clone(), resolver));
+        let toolbox = Arc::new(Self {
+            engine,
+            clock,
+            data_dir,
+            surroundings,
+            client,
+            builtin,
+            own,
+            changing: tokio::sync::Mutex::new(settings.clone()),
+            defined: ArcSwap::default(),
+        });
+        toolbox.apply(settings).await?;
+        Ok(toolbox)
+    }
+
+    /// Takes other settings.
+    ///
+    /// # Errors
+    /// Everything that can't be used; then what stood before stands.
+    pub(crate) async fn apply(self: &Arc<Self>, settings: &Settings) -> Result<(), Vec<SettingError>> {
+        let mut changing = self.changing.lock().await;
+        let (toolbox, next) = (Arc::clone(self), settings.clone());
+        let made = tokio::task::spawn_blocking(move || toolbox.make(&next)).await;
+        let made =
+            made.unwrap_or_else(|error| Err(vec![SettingError::of_tools("tools", error.to_string())]))?;
+        self.client.set(made.web);
+        self.builtin.replace(made.builtin);
+        self.engine.set_hooks(made.hooks);
+        self.define(made.own);
+        *changing = settings.clone();
+        Ok(())
+    }
+
+    /// Reads the owner's definitions again.
+    pub(crate) async fn reload(self: &Arc<Self>) {
+        let settings = self.changing.lock().await;
+        let (toolbox, current) = (Arc::clone(self), settings.clone());
+        if let Ok(loaded) = tokio::task::spawn_blocking(move || toolbox.load_own(&current)).await {
+            self.define(loaded);
+        }
+    }
+
+    /// What was read of the owner's definitions.
+    pub(crate) fn defined(&self) -> Arc<Defined> {
+        self.defined.load_full()
+    }
+
+    /// File and line of a tool that the owner defines.
+    pub(crate) fn place_of(&self, tool: &ToolId) -> Option<String> {
+        if tool.source.as_str() != "own" {
+            return None;
+        }
+        let defined = self.defined.load();
+        let own = defined.tools.iter().find(|own| own.name() == tool.tool.as_str())?;
+        Some(format!("{}, line {}", own.file.display(), own.line))
+    }
+
+    fn define(&self, loaded: Loaded) {
+        for refused in &loaded.refused {
+            tracing::error!("a tool was not taken: {refused}");
+        }
+        self.own.replace(loaded.tools.iter().map(|own| own.tool.clone()).collect());
+        self.defined.store(Arc::new(Defined { tools: loaded.tools, refused: loaded.refused }));
+    }
+
+    fn make(&self, settings: &Settings) -> Result<Made, Vec<SettingError>> {
+        let mut problems = Vec::new();
+        let http = &settings.tools.http_request;
+        let allow = AllowList::parse(&http.allow).unwrap_or_else(|bad| {
+            problems.push(SettingError::of_tools("tools.http_request.allow", bad.to_string()));
+            AllowList::default()
+        });
+        let web = WebSettings { allow, body_bytes: http.body_bytes, ..WebSettings::default() };
+        let builtin = match settings.tools.builtin {
+            false => Vec::new(),
+            true => self.make_builtin(settings).unwrap_or_else(|problem| {
+                problems.push(problem);
+                Vec::new()
+            }),
+        };
+        let hooks = self.make_hooks(settings).unwrap_or_else(|found| {
+            problems.extend(found);
+            Vec::new()
+        });
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        Ok(Made { web, builtin, hooks, own: self.load_own(settings) })
+    }
+
+    fn make_builtin(&self, settings: &Settings) -> Result<Vec<Arc<dyn Tool>>, SettingError> {
+        let folders = settings.tools.files.folders.iter();
+        let folders = folders.map(|folder| Folder {
+            name: folder.name.clone(),
+            path: folder.path.clone(),
+            write: folder.write,
+        });
+        let files = FileAccess::new(&self.data_dir, folders.collect())
+            .map_err(|bad| SettingError::of_tools("tools.files.folders", bad.to_string()))?;
+        builtin::tools(BuiltinSettings {
+            clock: Arc::clone(&self.clock),
+            zone: self.surroundings.zone.clone(),
+            zones: self.surroundings.zones.clone(),
+            files: Arc::new(files),
+            catalogue: Arc::new(EngineCatalogue::of(&self.engine)),
+            http: Arc::clone(&self.client),
+        })
+        .map_err(|bad| SettingError::of_tools("tools.builtin", bad.to_string()))
+    }
+
+    fn make_hooks(&self, settings: &Settings) -> Result<Vec<HookEntry>, Vec<SettingError>> {
+        if settings.hooks.is_empty() {
+            return Ok(Vec::new());
+        }
+        let wrong = |problem: String| vec![SettingError::of_tools("hooks", problem)];
+        let tls = self.surroundings.tls.make().map_err(wrong)?;
+        let builder = reqwest::Client::builder().tls_backend_preconfigured(tls);
+        let client = WebhookClient::new(builder).map_err(|error| wrong(error.to_string()))?;
+        let surroundings = Surroundings {
+            environment: self.surroundings.environment.clone(),
+            folder: self.data_dir.clone(),
+        };
+        let kit = HookKit {
+            surroundings: &surroundings,
+            client: &client,
+            clock: Arc::clone(&self.clock),
+            secrets: self.surroundings.secrets.as_ref(),
+        };
+        hooks::build(&settings.hooks, &kit).map_err(|problems| {
+            problems.into_iter().map(|it| SettingError::of_tools(it.key, it.problem)).collect()
+        })
+    }
+
+    fn load_own(&self, settings: &Settings) -> Loaded {
+        let sources = own::Sources {
+            folder: self.data_dir.join("tools"),
+            working_dir: self.data_dir.join("files"),
+            files: settings.tools.own.clone(),
+        };
+        let builtins = builtin::NAMES.iter().map(|name| (*name).to_owned()).collect();
+        let secrets = KeptSecrets::new(
+            settings.secrets.clone(),
+            self.data_dir.join("secrets"),
+            Arc::clone(&self.surroundings.secrets),
+        );
+        let kit = Kit {
+            environment: self.surroundings.environment.clone(),
+            builtins,
+            client: Arc::clone(&self.client),
+            secrets: Arc::new(secrets),
+        };
+        own::load(&sources, &kit)
+    }
+}
+
+struct Made {
+    web: WebSettings,
+    builtin: Vec<Arc<dyn Tool>>,
+    hooks: Vec<HookEntry>,
+    own: Loaded,
+}
+
+#[cfg(test)]
+mod tests;
