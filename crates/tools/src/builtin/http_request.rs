@@ -4,21 +4,17 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use reqwest::Method;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
-use reqwest::{Method, Url};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use toolway_core::{Arguments, BadSpec, CallContext, Tool, ToolSpec};
 use toolway_types::{Code, JsonObject, RawJson, SpecDocument, ToolError, ToolOutput};
 
-use crate::web::{Answer, GuardedClient, Request, Shown, parse_url, request_header, shown};
+use crate::web::{GuardedClient, Request, failed, parse_url, request_header, result, shown};
 
 /// How long one request may take, in milliseconds.
 const TIMEOUT_MS: u64 = 30_000;
-/// How much of a body stands in the message of a failing status, in bytes.
-const BODY_IN_MESSAGE: usize = 4 * 1024;
-/// How much of the headers stands there, in bytes.
-const HEADERS_IN_MESSAGE: usize = 2 * 1024;
 
 /// Makes the tool.
 ///
@@ -147,48 +143,6 @@ fn say_type(headers: &mut HeaderMap, body: &[u8]) {
         matches!(starts, Some(b'{' | b'[')) && serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok();
     let kind = if is_json { "application/json" } else { "text/plain; charset=utf-8" };
     headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static(kind));
-}
-
-fn result(answer: &Answer, shown: Shown, asked: &Url) -> RawJson {
-    let mut result = JsonObject::new();
-    result.insert("status".to_owned(), answer.status.as_u16().into());
-    if answer.url != *asked {
-        result.insert("url".to_owned(), answer.url.as_str().into());
-    }
-    result.insert("headers".to_owned(), shown.headers.into());
-    if shown.headers_omitted > 0 {
-        result.insert("headers_omitted".to_owned(), shown.headers_omitted.into());
-    }
-    result.insert("body".to_owned(), shown.body.into());
-    if answer.body.cut {
-        result.insert("body_cut".to_owned(), true.into());
-        result.insert("body_bytes".to_owned(), answer.body.total.into());
-    }
-    if !shown.notes.is_empty() {
-        result.insert("notes".to_owned(), shown.notes.into());
-    }
-    RawJson::from(&Value::Object(result))
-}
-
-fn failed(answer: &Answer, shown: &Shown) -> ToolError {
-    let mut headers = String::new();
-    for (name, value) in &shown.headers {
-        for value in value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice) {
-            headers.push_str(&format!("{name}: {}\n", value.as_str().unwrap_or_default()));
-        }
-    }
-    let headers = cut(&headers, HEADERS_IN_MESSAGE);
-    let body = cut(&shown.body, BODY_IN_MESSAGE);
-    let message = format!("The server answered {}\n{}\n\n{body}", answer.status, headers.trim_end());
-    ToolError::new(Code::HttpStatus, message.trim_end()).dispatched(true)
-}
-
-fn cut(text: &str, bytes: usize) -> String {
-    if text.len() <= bytes {
-        return text.to_owned();
-    }
-    let kept = text.get(..text.floor_char_boundary(bytes)).unwrap_or_default();
-    format!("{kept}…\n[cut: the first {} of {} bytes are shown]", kept.len(), text.len())
 }
 
 #[cfg(test)]

@@ -86,8 +86,9 @@ pub(super) fn host_of(text: &str) -> Option<String> {
     if url.port().is_some() { None } else { url.host_str().map(str::to_owned) }
 }
 
-/// Scheme, host and port: what a server's word and its credentials are good for.
-pub(super) fn same_origin(one: &Url, other: &Url) -> bool {
+/// Whether scheme, host and port are the same: what a server's word and its credentials are good for.
+#[must_use]
+pub fn same_origin(one: &Url, other: &Url) -> bool {
     one.scheme() == other.scheme()
         && one.host_str() == other.host_str()
         && one.port_or_known_default() == other.port_or_known_default()

@@ -21,7 +21,7 @@ impl World {
 
     fn with(client: GuardedClient) -> Self {
         let registry = Registry::new();
-        let lease = registry.lease("builtin".parse().unwrap(), Keep::Known);
+        let lease = registry.lease(toolway_types::Slug::builtin(), Keep::Known);
         lease.replace(vec![http_request(Arc::new(client)).unwrap()]);
         let engine = Engine::new(EngineParts::new(registry, Arc::new(SystemClock)));
         Self { engine, _lease: lease }
@@ -29,7 +29,7 @@ impl World {
 
     async fn outcome(&self, arguments: Value, timeout: Option<Duration>) -> Outcome {
         let raw = RawArguments::Json(RawJson::from(&arguments));
-        let mut call = Call::new("builtin/http_request", raw, Caller::local_owner());
+        let mut call = Call::new("http_request", raw, Caller::local_owner());
         call.timeout = timeout;
         Outcome::clone(&self.engine.call(call).await.outcome)
     }

@@ -1,9 +1,11 @@
 //! Who is at the other end.
 
-use super::super::testing::{Authority, Identity, Names, Server, allowing, answer, get, tls};
-use super::super::{GuardedClient, WebError, WebErrorKind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-fn client(config: rustls::ClientConfig) -> GuardedClient {
+use super::super::testing::{Authority, Identity, Names, Server, allowing, answer, get, tls};
+use super::super::{GuardedClient, TlsMaker, WebError, WebErrorKind};
+
+fn client(config: impl Into<TlsMaker>) -> GuardedClient {
     let names = Names::of(&[("a.example", &[&["127.0.0.1"]]), ("b.example", &[&["127.0.0.1"]])]);
     GuardedClient::new(allowing(&["127.0.0.1"]), config, names)
 }
@@ -79,4 +81,25 @@ async fn a_server_that_leaves_amid_the_greeting_is_said() {
     let error = get(&client(tls()), &format!("https://{address}/")).await.unwrap_err();
     assert_eq!(error.kind, WebErrorKind::Tls);
     assert_eq!(error.message, format!("TLS with {address} failed: the server closed the connection"));
+}
+
+#[tokio::test]
+async fn whom_to_trust_is_asked_when_it_matters_and_again_after_a_failure() {
+    let authority = Authority::new();
+    let secure = serving(&authority.vouch_for("a.example")).await;
+    let plain = Server::start(|_| answer("200 OK", &[], b"plain")).await;
+    let trusted = authority.trusted();
+    let asked = AtomicUsize::new(0);
+    let client = client(TlsMaker::new(move || match asked.fetch_add(1, Ordering::SeqCst) {
+        0 => Err("no certificates here".to_owned()),
+        1 => Ok(trusted.clone()),
+        _ => Err("asked too often".to_owned()),
+    }));
+    assert!(get(&client, &plain.url("/")).await.is_ok());
+    let url = secure.url_as("https", "a.example", "/");
+    let error = get(&client, &url).await.unwrap_err();
+    assert_eq!(error.message, "TLS can't be set up on the gateway: no certificates here");
+    assert_eq!((error.kind, error.sent), (WebErrorKind::Tls, false));
+    assert!(get(&client, &url).await.is_ok());
+    assert!(get(&client, &url).await.is_ok());
 }

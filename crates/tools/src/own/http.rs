@@ -1,0 +1,371 @@
+//! Tools that are one HTTP request, `kind = "http"`:
+//!
+//! ```toml
+//! [[tool]]
+//! kind = "http"
+//! name = "find_tickets"
+//! description = "Finds tickets by words"
+//! method = "POST"                                      # GET where not said
+//! url = "https://tickets.example.org/api/{project}/search?limit={limit}"
+//! headers = { Authorization = "Bearer {secret:tickets}", Accept = "application/json" }
+//! body = { words = "{words}", note = "asked for {words}" }
+//! result = "/hits"                                     # JSON pointer into the answer
+//! timeout_s = 20                                       # 30 where not said
+//!
+//! [tool.parameters]
+//! type = "object"
+//! required = ["project", "words"]
+//! properties.project = { type = "string" }
+//! properties.words = { type = "string" }
+//! properties.limit = { type = "integer" }
+//! ```
+//!
+//! - `{name}` stands for the value of that parameter: text as it is, anything else as JSON; `{{` and `}}` stand
+//!   for braces. Every hole has a parameter and every parameter a hole.
+//! - In the URL values are percent-encoded. Scheme and host have no holes. A value in the path must be given,
+//!   and is never empty, `.` or `..`; a part of the query whose value is missing is left out.
+//! - A header whose value is missing is left out. `{secret:NAME}` stands for a secret of that name; such a
+//!   header goes to the URL's own host and no other, and what the server echoes of it is masked.
+//! - A `body` that is a table or a list is sent as JSON: a text that is one hole becomes the value itself,
+//!   and what has a value missing is left out. Text is sent as it is; with a `Content-Type` of
+//!   `application/x-www-form-urlencoded` values are percent-encoded.
+//! - `result` is the part of the answer's JSON that the call gives; `""` is the whole. Without it the call
+//!   gives `{status, headers, body}`. A status of 400 and above is an error.
+//! - The host may be a private one only where `tools.http_request.allow` opens it, or the definition says
+//!   `private = true`.
+//!
+//! Such a tool needs the permission `INTERNET`, and with `private` `network.private`. One that only reads (GET,
+//! HEAD) says so in its annotations.
+
+mod address;
+mod body;
+mod template;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use reqwest::Method;
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use secrecy::ExposeSecret;
+use serde::Deserialize;
+use serde_json::Value;
+use toolway_core::{Arguments, CallContext, Tool, ToolSpec};
+use toolway_types::{Code, JsonObject, RawJson, SpecDocument, ToolError, ToolOutput};
+
+use crate::secrets::{SecretError, Secrets};
+use crate::web::{
+    Answer, GuardedClient, Request, Shown, WebErrorKind, failed, request_header, result, shown,
+};
+use address::Address;
+use body::Body;
+use template::{Known, Template};
+
+/// How long a request may take where the definition does not say.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// A secret that is shorter could stand anywhere by chance, and is not masked.
+const MASKED_FROM: usize = 6;
+
+/// What runs, where it is an HTTP request. Not `Debug`: a header may hold a secret.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct HttpDefinition {
+    method: Option<String>,
+    url: String,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    body: Option<Value>,
+    result: Option<String>,
+    timeout_s: Option<f64>,
+    #[serde(default)]
+    private: bool,
+}
+
+impl HttpDefinition {
+    /// Makes the tool from this and what else its definition says.
+    ///
+    /// # Errors
+    /// What does not fit, in words.
+    pub(super) fn into_tool(
+        self,
+        mut spec: SpecDocument,
+        client: Arc<GuardedClient>,
+        secrets: Arc<dyn Secrets>,
+    ) -> Result<Arc<dyn Tool>, String> {
+        let method = method(self.method.as_deref())?;
+        let address = Address::parse(&self.url)?;
+        let headers = headers(self.headers, secrets.as_ref())?;
+        let is_form = headers.iter().any(|(name, value)| is_form(name, value));
+        let body = self.body.map(|body| Body::parse(body, is_form)).transpose()?;
+        if body.is_some() && matches!(method, Method::GET | Method::HEAD) {
+            return Err(format!("body: a {method} request has none"));
+        }
+        if self.result.as_deref().is_some_and(|pointer| !pointer.is_empty() && !pointer.starts_with('/')) {
+            return Err("result: a JSON pointer is \"\" or starts with /".to_owned());
+        }
+        let parts = Parts { method, address, headers, body, result: self.result, private: self.private };
+        parts.check_holes(&spec)?;
+        spec.timeout_ms = Some(timeout_ms(self.timeout_s)?);
+        parts.describe(&mut spec);
+        let spec = Arc::new(ToolSpec::compile(spec).map_err(|bad| bad.to_string())?);
+        Ok(Arc::new(HttpTool { spec, parts, client, secrets }))
+    }
+}
+
+fn method(said: Option<&str>) -> Result<Method, String> {
+    match said.unwrap_or("GET") {
+        "GET" => Ok(Method::GET),
+        "HEAD" => Ok(Method::HEAD),
+        "POST" => Ok(Method::POST),
+        "PUT" => Ok(Method::PUT),
+        "PATCH" => Ok(Method::PATCH),
+        "DELETE" => Ok(Method::DELETE),
+        _ => Err("method: it is GET, HEAD, POST, PUT, PATCH or DELETE".to_owned()),
+    }
+}
+
+fn headers(
+    given: BTreeMap<String, String>,
+    secrets: &dyn Secrets,
+) -> Result<Vec<(String, Template)>, String> {
+    let mut headers = Vec::new();
+    let mut tried = HeaderMap::new();
+    for (name, value) in given {
+        request_header(&mut tried, &name, "", false).map_err(|bad| format!("headers: {bad}"))?;
+        let value = Template::parse(&value).map_err(|problem| format!("headers: {name}: {problem}"))?;
+        for secret in value.secrets() {
+            // One that is there but can't be read now may be readable when it is needed.
+            if let Err(unknown @ SecretError::Unknown(_)) = secrets.named(secret) {
+                return Err(format!("headers: {name}: {unknown}"));
+            }
+        }
+        headers.push((name, value));
+    }
+    Ok(headers)
+}
+
+fn is_form(name: &str, value: &Template) -> bool {
+    let value = value.fill(&JsonObject::new(), &Known::new(), str::to_owned).unwrap_or_default();
+    name.eq_ignore_ascii_case(CONTENT_TYPE.as_str())
+        && value.to_ascii_lowercase().starts_with("application/x-www-form-urlencoded")
+}
+
+fn timeout_ms(seconds: Option<f64>) -> Result<u64, String> {
+    let timeout = match seconds {
+        None => TIMEOUT,
+        Some(seconds) => Duration::try_from_secs_f64(seconds)
+            .ok()
+            .filter(|timeout| timeout.as_millis() > 0)
+            .ok_or("timeout_s must be a number of seconds above 0")?,
+    };
+    Ok(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// What a definition says, understood.
+struct Parts {
+    method: Method,
+    address: Address,
+    headers: Vec<(String, Template)>,
+    body: Option<Body>,
+    result: Option<String>,
+    private: bool,
+}
+
+impl Parts {
+    /// Every hole has a parameter, and every parameter a hole: one that went nowhere would be ignored unseen.
+    fn check_holes(&self, spec: &SpecDocument) -> Result<(), String> {
+        let schema = spec.parameters.as_ref().map(RawJson::to_value).unwrap_or_default();
+        let parameters: BTreeSet<&str> = match schema.get("properties") {
+            Some(Value::Object(properties)) => properties.keys().map(String::as_str).collect(),
+            _ => BTreeSet::new(),
+        };
+        let required: BTreeSet<&str> = match schema.get("required") {
+            Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
+            _ => BTreeSet::new(),
+        };
+        let in_body = self.body.as_ref().map(Body::holes).unwrap_or_default();
+        let in_headers = self.headers.iter().flat_map(|(_, value)| value.holes());
+        let holes: BTreeSet<&str> = self.address.holes().chain(in_headers).chain(in_body).collect();
+        if let Some(hole) = holes.iter().find(|hole| !parameters.contains(*hole)) {
+            return Err(format!("{{{hole}}} is no parameter"));
+        }
+        if let Some(idle) = parameters.iter().find(|name| !holes.contains(*name)) {
+            return Err(format!(
+                "the parameter {idle:?} goes nowhere: {{{idle}}} is in neither url, headers nor body"
+            ));
+        }
+        let needed_in_body = self.body.as_ref().map(Body::needed).unwrap_or_default();
+        let mut needed = self.address.needed().chain(needed_in_body);
+        match needed.find(|name| !required.contains(name)) {
+            Some(name) => Err(format!(
+                "the parameter {name:?} must be among the required ones: without it there is no path or body"
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// Adds to a spec what follows from these.
+    fn describe(&self, spec: &mut SpecDocument) {
+        let mut needs = |permission: &str| {
+            if !spec.permissions.iter().any(|named| named == permission) {
+                spec.permissions.push(permission.to_owned());
+            }
+        };
+        needs("INTERNET");
+        if self.private {
+            needs("network.private");
+        }
+        if !matches!(self.method, Method::GET | Method::HEAD) {
+            return;
+        }
+        let said = spec.annotations.as_ref().map(RawJson::to_value).unwrap_or_default();
+        let mut said = if let Value::Object(said) = said { said } else { JsonObject::new() };
+        if !said.contains_key("readOnlyHint") && said.get("destructiveHint") != Some(&Value::Bool(true)) {
+            said.insert("readOnlyHint".to_owned(), true.into());
+            spec.annotations = Some(RawJson::from(&Value::Object(said)));
+        }
+    }
+
+    /// The request for these arguments.
+    fn request(&self, arguments: &JsonObject, secrets: &Known) -> Result<Request, ToolError> {
+        let invalid = |message: String| ToolError::new(Code::InvalidArguments, message);
+        let mut request = Request::new(self.method.clone(), self.address.fill(arguments)?);
+        request.own_host = self.private;
+        for (name, template) in &self.headers {
+            let Some(value) = template.fill(arguments, secrets, str::to_owned) else { continue };
+            let secret = template.secrets().next().is_some();
+            request_header(&mut request.headers, name, &value, secret)
+                .map_err(|bad| invalid(bad.to_string()))?;
+        }
+        if let Some(body) = &self.body {
+            request.body = Some(body.fill(arguments)?);
+            let kind = HeaderValue::from_static(body.media_type());
+            request.headers.entry(CONTENT_TYPE).or_insert(kind);
+        }
+        Ok(request)
+    }
+}
+
+struct HttpTool {
+    spec: Arc<ToolSpec>,
+    parts: Parts,
+    client: Arc<GuardedClient>,
+    secrets: Arc<dyn Secrets>,
+}
+
+#[async_trait]
+impl Tool for HttpTool {
+    fn spec(&self) -> &Arc<ToolSpec> {
+        &self.spec
+    }
+
+    async fn execute(&self, arguments: Arguments, cx: &CallContext) -> Result<ToolOutput, ToolError> {
+        let secrets = self.needed_secrets().await?;
+        let request = self.parts.request(&arguments.into_object(), &secrets)?;
+        let asked = request.url.clone();
+        let sent = self.client.send(request, &|| cx.mark_dispatched()).await;
+        let answer = sent.map_err(|error| {
+            let refused = error.kind == WebErrorKind::Refused;
+            let error = ToolError::from(error);
+            if refused && !self.parts.private {
+                let hint = error.hint.clone().unwrap_or_default();
+                return error.with_hint(format!("{hint}, or with private = true in the tool's definition"));
+            }
+            error
+        })?;
+        let shown = masked(shown(&answer), &secrets);
+        if answer.status.is_client_error() || answer.status.is_server_error() {
+            return Err(failed(&answer, &shown));
+        }
+        let given = match &self.parts.result {
+            None => result(&answer, shown, &asked),
+            Some(pointer) => part_of(&answer, pointer, &secrets)?,
+        };
+        Ok(ToolOutput::structured(given))
+    }
+
+    fn marks_dispatch(&self) -> bool {
+        true
+    }
+}
+
+impl HttpTool {
+    /// The secrets that the headers name, as they are now. They may be in files.
+    async fn needed_secrets(&self) -> Result<Known, ToolError> {
+        let names: BTreeSet<Arc<str>> =
+            self.parts.headers.iter().flat_map(|(_, value)| value.secrets().cloned()).collect();
+        if names.is_empty() {
+            return Ok(Known::new());
+        }
+        let secrets = Arc::clone(&self.secrets);
+        let read = move || {
+            let named = |name: Arc<str>| secrets.named(&name).map(|secret| (name, secret));
+            names.into_iter().map(named).collect::<Result<Known, _>>()
+        };
+        let failed = |why: String| ToolError::new(Code::ToolFailed, why);
+        match tokio::task::spawn_blocking(read).await {
+            Ok(Ok(known)) => Ok(known),
+            Ok(Err(error)) => Err(failed(format!("A secret of this tool can't be had: {error}"))),
+            Err(_) => Err(failed("The secrets of this tool can't be read".to_owned())),
+        }
+    }
+}
+
+/// Masks secrets that a server echoes.
+fn mask(text: &str, secrets: &Known) -> String {
+    let mut text = text.to_owned();
+    for (name, secret) in secrets {
+        let secret = secret.expose_secret();
+        if secret.len() >= MASKED_FROM && text.contains(secret) {
+            text = text.replace(secret, &format!("[secret {name}]"));
+        }
+    }
+    text
+}
+
+fn masked(mut shown: Shown, secrets: &Known) -> Shown {
+    shown.body = mask(&shown.body, secrets);
+    shown.headers.values_mut().for_each(|value| mask_within(value, secrets));
+    shown
+}
+
+fn mask_within(value: &mut Value, secrets: &Known) {
+    match value {
+        Value::String(text) => *text = mask(text, secrets),
+        Value::Array(items) => items.iter_mut().for_each(|item| mask_within(item, secrets)),
+        Value::Object(members) => members.values_mut().for_each(|member| mask_within(member, secrets)),
+        _ => {}
+    }
+}
+
+/// The part of an answer's JSON that a pointer names.
+fn part_of(answer: &Answer, pointer: &str, secrets: &Known) -> Result<RawJson, ToolError> {
+    let failed = |message: String| Err(ToolError::new(Code::ToolFailed, message).dispatched(true));
+    if answer.body.cut {
+        let message =
+            format!("The answer is longer than {} bytes, so it was not read", answer.body.bytes.len());
+        return Err(ToolError::new(Code::OutputTooLarge, message)
+            .with_hint("The limit is the setting tools.http_request.body_bytes")
+            .dispatched(true));
+    }
+    let whole = if answer.body.bytes.is_empty() {
+        Value::Null
+    } else {
+        match serde_json::from_slice::<Value>(answer.body.bytes.trim_ascii()) {
+            Ok(value) => value,
+            Err(error) => return failed(format!("The answer ({}) is not JSON: {error}", answer.status)),
+        }
+    };
+    match whole.pointer(pointer) {
+        None => failed(format!("The answer ({}) has nothing at {pointer:?}", answer.status)),
+        Some(part) => {
+            let mut part = part.clone();
+            mask_within(&mut part, secrets);
+            Ok(RawJson::from(&part))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

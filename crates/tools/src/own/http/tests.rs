@@ -1,0 +1,304 @@
+use secrecy::SecretString;
+use serde_json::json;
+use toolway_core::{Call, Caller, Engine, EngineParts, Keep, RawArguments, Registry};
+use toolway_types::{Outcome, SystemClock};
+
+use super::*;
+use crate::web::WebSettings;
+use crate::web::testing::{Names, Server, allowing, answer, local, redirect, tls};
+
+struct Fixed;
+
+impl Secrets for Fixed {
+    fn named(&self, name: &str) -> Result<SecretString, SecretError> {
+        match name {
+            "key" => Ok("s3cret-key".to_owned().into()),
+            "broken" => Ok("two\nlines".to_owned().into()),
+            "gone" => Err(SecretError::Unreadable {
+                place: crate::secrets::SecretSource::Env("GONE".to_owned()),
+                problem: "it is not set".to_owned(),
+            }),
+            _ => Err(SecretError::Unknown(name.to_owned())),
+        }
+    }
+}
+
+fn spec(required: &[&str], parameters: &[&str]) -> SpecDocument {
+    let properties: JsonObject = parameters.iter().map(|name| ((*name).to_owned(), json!({}))).collect();
+    let parameters = json!({"type": "object", "required": required, "properties": properties});
+    SpecDocument {
+        description: Some("Made for a test.".to_owned()),
+        parameters: Some(RawJson::from(&parameters)),
+        ..SpecDocument::named("ask")
+    }
+}
+
+fn define(toml: &str, spec: SpecDocument, client: GuardedClient) -> Result<Arc<dyn Tool>, String> {
+    let definition: HttpDefinition = toml::from_str(toml).map_err(|error| error.message().to_owned())?;
+    definition.into_tool(spec, Arc::new(client), Arc::new(Fixed))
+}
+
+fn tool(toml: &str, spec: SpecDocument) -> Arc<dyn Tool> {
+    define(toml, spec, local()).unwrap_or_else(|problem| panic!("{problem}"))
+}
+
+#[track_caller]
+fn refused(toml: &str, required: &[&str], parameters: &[&str]) -> String {
+    match define(toml, spec(required, parameters), local()) {
+        Ok(_) => panic!("taken: {toml}"),
+        Err(problem) => problem,
+    }
+}
+
+async fn call(tool: Arc<dyn Tool>, arguments: Value) -> Result<Value, ToolError> {
+    let registry = Registry::new();
+    let lease = registry.lease(toolway_types::Slug::own(), Keep::Known);
+    lease.replace(vec![tool]);
+    let engine = Engine::new(EngineParts::new(registry, Arc::new(SystemClock)));
+    let raw = RawArguments::Json(RawJson::from(&arguments));
+    let finished = engine.call(Call::new("own__ask", raw, Caller::local_owner())).await;
+    match Outcome::clone(&finished.outcome) {
+        Outcome::Success(output) => Ok(output.structured.unwrap().to_value()),
+        Outcome::Error(error) => Err(error),
+    }
+}
+
+#[tokio::test]
+async fn a_whole_definition_makes_its_request_and_gives_its_part() {
+    let server =
+        Server::start(|_| answer("200 OK", &[], br#"{"hits": [{"id": 1}], "key": "s3cret-key"}"#)).await;
+    let toml = format!(
+        r#"
+        method = "POST"
+        url = "{}"
+        headers = {{ Authorization = "Bearer {{secret:key}}", X-For = "{{words}}", X-Page = "{{page}}" }}
+        body = {{ words = "{{words}}", limit = "{{limit}}", note = "for {{words}}" }}
+        result = "/hits"
+        timeout_s = 20
+        "#,
+        server.url("/api/{project}/search?limit={limit}&page={page}")
+    );
+    let tool = tool(&toml, spec(&["project", "words"], &["project", "words", "limit", "page"]));
+    assert_eq!(tool.spec().timeout(), Some(Duration::from_secs(20)));
+    assert_eq!(tool.spec().document().permissions, ["INTERNET"]);
+    let result = call(tool, json!({"project": "a/b", "words": "x", "limit": 3})).await.unwrap();
+    assert_eq!(result, json!([{"id": 1}]));
+    let seen = server.only();
+    assert_eq!((seen.method.as_str(), seen.target.as_str()), ("POST", "/api/a%2Fb/search?limit=3"));
+    assert_eq!(seen.header("authorization"), Some("Bearer s3cret-key"));
+    assert_eq!((seen.header("x-for"), seen.header("x-page")), (Some("x"), None));
+    assert_eq!(seen.header("content-type"), Some("application/json"));
+    let body: Value = serde_json::from_slice(&seen.body).unwrap();
+    assert_eq!(body, json!({"words": "x", "limit": 3, "note": "for x"}));
+}
+
+#[tokio::test]
+async fn without_a_pointer_it_is_status_headers_and_body() {
+    let server = Server::start(|_| answer("201 Created", &["X-A: 1"], b"made")).await;
+    let tool = tool(&format!("url = {:?}", server.url("/")), spec(&[], &[]));
+    assert_eq!(tool.spec().annotations().read_only_hint, Some(true));
+    assert_eq!(tool.spec().timeout(), Some(Duration::from_secs(30)));
+    let result = call(tool, json!({})).await.unwrap();
+    assert_eq!(
+        result,
+        json!({"status": 201, "headers": {"content-length": "4", "x-a": "1"}, "body": "made"})
+    );
+}
+
+#[tokio::test]
+async fn e11_secrets_go_to_their_host_alone_and_are_masked_when_echoed() {
+    let other = Server::start(|seen| {
+        answer("200 OK", &[], format!("{:?} s3cret-key", seen.header_names()).as_bytes())
+    })
+    .await;
+    let to = other.url("/");
+    let server = Server::start(move |seen| match seen.target.as_str() {
+        "/away" => redirect(302, &to),
+        "/fails" => answer("500 Oh", &["X-Echo: s3cret-key"], b"your key s3cret-key"),
+        _ => answer("200 OK", &["X-Echo: s3cret-key"], br#"{"echo": ["Bearer s3cret-key"]}"#),
+    })
+    .await;
+    let define = |path: &str, more: &str| {
+        let url = server.url(path);
+        let headers = r#"{ Accept = "{secret:key}", Authorization = "Bearer {secret:key}" }"#;
+        tool(&format!("url = {url:?}\nheaders = {headers}\n{more}"), spec(&[], &[]))
+    };
+    let result = call(define("/away", ""), json!({})).await.unwrap();
+    assert_eq!(result["body"], r#"["accept-encoding", "host", "user-agent"] [secret key]"#);
+    let result = call(define("/", ""), json!({})).await.unwrap();
+    assert_eq!(result["headers"]["x-echo"], "[secret key]");
+    assert_eq!(result["body"], r#"{"echo": ["Bearer [secret key]"]}"#);
+    let result = call(define("/", "result = \"/echo\""), json!({})).await.unwrap();
+    assert_eq!(result, json!(["Bearer [secret key]"]));
+    let error = call(define("/fails", ""), json!({})).await.unwrap_err();
+    assert!(!format!("{error:?}").contains("s3cret-key"), "{error:?}");
+}
+
+#[tokio::test]
+async fn secrets_that_can_not_be_used_are_said_without_their_words() {
+    let define = |name: &str| {
+        let toml = format!("url = \"http://127.0.0.1:1/\"\nheaders = {{ X-Key = \"{{secret:{name}}}\" }}");
+        tool(&toml, spec(&[], &[]))
+    };
+    let error = call(define("gone"), json!({})).await.unwrap_err();
+    assert_eq!(
+        (error.code, error.message.as_str()),
+        (
+            Code::ToolFailed,
+            "A secret of this tool can't be had: no secret in the environment variable GONE: it is not set"
+        )
+    );
+    let error = call(define("broken"), json!({})).await.unwrap_err();
+    assert_eq!(
+        error.message,
+        "the value of header X-Key has characters in it that no header may have, such as line breaks"
+    );
+}
+
+#[tokio::test]
+async fn a_status_of_failure_is_an_error() {
+    for (line, retryable) in
+        [("404 Not Found", false), ("429 Too Many Requests", true), ("502 Bad Gateway", true)]
+    {
+        let server = Server::start(move |_| answer(line, &[], br#"{"why": "so"}"#)).await;
+        let tool = tool(&format!("url = {:?}\nresult = \"\"", server.url("/")), spec(&[], &[]));
+        let error = call(tool, json!({})).await.unwrap_err();
+        assert_eq!((error.code, error.retryable, error.dispatched), (Code::HttpStatus, retryable, true));
+        assert!(error.message.starts_with(&format!("The server answered {line}\n")), "{}", error.message);
+        assert!(error.message.ends_with(r#"{"why": "so"}"#));
+    }
+}
+
+#[tokio::test]
+async fn answers_without_the_part_are_failures() {
+    for (body, pointer, expected) in [
+        (r#"{"a": {"b": null}}"#, "/a/b", Ok(json!(null))),
+        (r#"{"a": [1, 2]}"#, "/a/1", Ok(json!(2))),
+        (r#"{"a/b": 1}"#, "/a~1b", Ok(json!(1))),
+        (" 5\n", "", Ok(json!(5))),
+        ("", "", Ok(json!(null))),
+        ("", "/a", Err("The answer (200 OK) has nothing at \"/a\"")),
+        (r#"{"a": 1}"#, "/b", Err("The answer (200 OK) has nothing at \"/b\"")),
+        ("<html>", "/b", Err("The answer (200 OK) is not JSON: expected value at line 1 column 1")),
+    ] {
+        let server = Server::start(move |_| answer("200 OK", &[], body.as_bytes())).await;
+        let tool = tool(&format!("url = {:?}\nresult = {pointer:?}", server.url("/")), spec(&[], &[]));
+        match (call(tool, json!({})).await, expected) {
+            (Ok(found), Ok(value)) => assert_eq!(found, value, "{body} {pointer}"),
+            (Err(error), Err(words)) => {
+                assert_eq!((error.code, error.message.as_str()), (Code::ToolFailed, words));
+            }
+            (found, expected) => panic!("{body} {pointer}: {found:?}, not {expected:?}"),
+        }
+    }
+    let server = Server::start(|_| answer("200 OK", &[], &[b' '; 100])).await;
+    let settings = WebSettings { body_bytes: 10, ..allowing(&["127.0.0.1"]) };
+    let client = GuardedClient::new(settings, tls(), Names::of(&[]));
+    let tool =
+        define(&format!("url = {:?}\nresult = \"\"", server.url("/")), spec(&[], &[]), client).ok().unwrap();
+    assert_eq!(call(tool, json!({})).await.unwrap_err().code, Code::OutputTooLarge);
+}
+
+#[tokio::test]
+async fn e11_a_private_host_needs_the_owners_word() {
+    let server = Server::start(|seen| match seen.target.as_str() {
+        "/away" => redirect(302, "http://169.254.169.254/"),
+        _ => answer("200 OK", &[], b"\"in\""),
+    })
+    .await;
+    let define = |path: &str, private: bool| {
+        let client = GuardedClient::new(WebSettings::default(), tls(), Names::of(&[]));
+        let toml = format!("url = {:?}\nresult = \"\"\nprivate = {private}", server.url(path));
+        define(&toml, spec(&[], &[]), client).ok().unwrap()
+    };
+    let error = call(define("/", false), json!({})).await.unwrap_err();
+    assert_eq!(error.code, Code::Denied);
+    assert!(error.hint.unwrap().ends_with(", or with private = true in the tool's definition"));
+    let private = define("/", true);
+    assert_eq!(private.spec().document().permissions, ["INTERNET", "network.private"]);
+    assert_eq!(call(private, json!({})).await.unwrap(), json!("in"));
+    assert_eq!(call(define("/away", true), json!({})).await.unwrap_err().code, Code::Denied);
+}
+
+#[test]
+fn annotations_say_what_only_reads_unless_the_owner_does() {
+    let hint = |method: &str, annotations: Option<Value>| {
+        let annotations = annotations.as_ref().map(RawJson::from);
+        let toml = format!("method = {method:?}\nurl = \"https://a.example/\"");
+        let tool = tool(&toml, SpecDocument { annotations, ..spec(&[], &[]) });
+        tool.spec().annotations().read_only_hint
+    };
+    assert_eq!(hint("GET", None), Some(true));
+    assert_eq!(hint("HEAD", Some(json!({"openWorldHint": true}))), Some(true));
+    assert_eq!(hint("GET", Some(json!({"readOnlyHint": false}))), Some(false));
+    assert_eq!(hint("GET", Some(json!({"destructiveHint": true}))), None);
+    assert_eq!(hint("POST", None), None);
+    assert_eq!(hint("POST", Some(json!({"readOnlyHint": true}))), Some(true));
+}
+
+#[test]
+fn definitions_that_do_not_fit_are_refused_with_the_reason() {
+    let url = "url = \"https://a.example/{id}?q={q}\"";
+    for (more, required, parameters, problem) in [
+        ("", &["id"][..], &["id"][..], "{q} is no parameter"),
+        (
+            "",
+            &["id"],
+            &["id", "q", "idle"],
+            "the parameter \"idle\" goes nowhere: {idle} is in neither url, headers nor body",
+        ),
+        (
+            "",
+            &["q"],
+            &["id", "q"],
+            "the parameter \"id\" must be among the required ones: without it there is no path or body",
+        ),
+        ("method = \"GET\"\nbody = \"x\"", &["id"], &["id", "q"], "body: a GET request has none"),
+        ("method = \"TRACE\"", &["id"], &["id", "q"], "method: it is GET, HEAD, POST, PUT, PATCH or DELETE"),
+        ("result = \"hits\"", &["id"], &["id", "q"], "result: a JSON pointer is \"\" or starts with /"),
+        ("timeout_s = 0", &["id"], &["id", "q"], "timeout_s must be a number of seconds above 0"),
+        ("timeout_s = -1.5", &["id"], &["id", "q"], "timeout_s must be a number of seconds above 0"),
+        (
+            "headers = { Host = \"x\" }",
+            &["id"],
+            &["id", "q"],
+            "headers: header Host is set by the client itself and can't be given",
+        ),
+        (
+            "headers = { X-A = \"1\", x-a = \"2\" }",
+            &["id"],
+            &["id", "q"],
+            "headers: header x-a is given twice",
+        ),
+        (
+            "headers = { X-A = \"{secret:none}\" }",
+            &["id"],
+            &["id", "q"],
+            "headers: X-A: there is no secret named \"none\"",
+        ),
+        (
+            "headers = { X-A = \"geheim {\" }",
+            &["id"],
+            &["id", "q"],
+            "headers: X-A: a brace that is not closed; braces themselves are {{ and }}",
+        ),
+        ("headers = { X-A = \"{z}\" }", &["id"], &["id", "q"], "{z} is no parameter"),
+        (
+            "method = \"POST\"\nbody = 2026-01-01",
+            &["id"],
+            &["id", "q"],
+            "body: JSON has no dates; write the date as text",
+        ),
+        (
+            "follow = true",
+            &["id"],
+            &["id", "q"],
+            "unknown field `follow`, expected one of `method`, `url`, `headers`, `body`, `result`, `timeout_s`, `private`",
+        ),
+    ] {
+        assert_eq!(refused(&format!("{url}\n{more}"), required, parameters), problem, "{more}");
+    }
+    let text = "method = \"POST\"\nurl = \"https://a.example/\"\nbody = \"say {x}\"";
+    assert!(refused(text, &[], &["x"]).starts_with("the parameter \"x\" must be among the required ones"));
+    assert_eq!(refused("method = \"GET\"", &[], &[]), "missing field `url`");
+}
