@@ -25,7 +25,7 @@ pub mod state;
 #[cfg(test)]
 mod testing;
 pub mod tls;
-mod toolbox;
+pub mod toolbox;
 
 pub use gateway::{ApplyError, Gateway, Options, StartError};
 pub use rules::SettingsOrigin;

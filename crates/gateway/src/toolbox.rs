@@ -1,7 +1,9 @@
 //! The tools that live in the gateway itself: those that come with Toolway (`builtin/…`) and those that the owner
 //! defines (`own/…`); and the owner's hooks, which are made from the same things.
 
+mod asked;
 mod catalogue;
+mod own;
 mod secrets;
 
 use std::collections::HashMap;
@@ -12,19 +14,19 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use jiff::tz::{TimeZone, TimeZoneDatabase};
-use toolway_command::Surroundings;
 use toolway_core::{Engine, HookEntry, Keep, Lease, Tool};
 use toolway_tools::builtin::files::{FileAccess, Folder};
 use toolway_tools::builtin::{self, BuiltinSettings};
-use toolway_tools::hooks::{self, HookKit, WebhookClient};
-use toolway_tools::own::{self, Kit, Loaded, OwnTool, Refused};
+use toolway_tools::own::{Loaded, OwnTool, Refused};
 use toolway_tools::secrets::SecretReader;
-use toolway_tools::web::{AllowList, GuardedClient, SystemResolver, TlsMaker, WebSettings};
+use toolway_tools::web::{GuardedClient, TlsMaker, WebSettings};
 use toolway_types::{Clock, Slug, ToolId};
 
 use crate::settings::{SettingError, Settings};
 use catalogue::EngineCatalogue;
-use secrets::KeptSecrets;
+
+pub use asked::hooks;
+pub use own::{OwnTools, web_client, web_settings};
 
 /// What the gateway's own tools and hooks are given from outside: nothing here asks the environment.
 #[derive(Clone)]
@@ -102,8 +104,7 @@ impl Toolbox {
         let registry = Arc::clone(engine.registry());
         let builtin = registry.lease(Slug::builtin(), Keep::Nothing);
         let own = registry.lease(Slug::own(), Keep::Nothing);
-        let resolver = Arc::new(SystemResolver::default());
-        let client = Arc::new(GuardedClient::new(WebSettings::default(), surroundings.tls.clone(), resolver));
+        let client = Arc::new(web_client(WebSettings::default(), &surroundings));
         let toolbox = Arc::new(Self {
             engine,
             clock,
@@ -141,7 +142,7 @@ impl Toolbox {
     pub(crate) async fn reload(self: &Arc<Self>) {
         let settings = self.changing.lock().await;
         let (toolbox, current) = (Arc::clone(self), settings.clone());
-        if let Ok(loaded) = tokio::task::spawn_blocking(move || toolbox.load_own(&current)).await {
+        if let Ok(loaded) = tokio::task::spawn_blocking(move || toolbox.own(&current).load()).await {
             self.define(loaded);
         }
     }
@@ -171,12 +172,10 @@ impl Toolbox {
 
     fn make(&self, settings: &Settings) -> Result<Made, Vec<SettingError>> {
         let mut problems = Vec::new();
-        let http = &settings.tools.http_request;
-        let allow = AllowList::parse(&http.allow).unwrap_or_else(|bad| {
-            problems.push(SettingError::of_tools("tools.http_request.allow", bad.to_string()));
-            AllowList::default()
+        let web = web_settings(settings).unwrap_or_else(|problem| {
+            problems.push(problem);
+            WebSettings::default()
         });
-        let web = WebSettings { allow, body_bytes: http.body_bytes, ..WebSettings::default() };
         let builtin = match settings.tools.builtin {
             false => Vec::new(),
             true => self.make_builtin(settings).unwrap_or_else(|problem| {
@@ -184,14 +183,15 @@ impl Toolbox {
                 Vec::new()
             }),
         };
-        let hooks = self.make_hooks(settings).unwrap_or_else(|found| {
-            problems.extend(found);
-            Vec::new()
-        });
+        let hooks =
+            hooks(settings, &self.data_dir, &self.surroundings, &self.clock).unwrap_or_else(|found| {
+                problems.extend(found);
+                Vec::new()
+            });
         if !problems.is_empty() {
             return Err(problems);
         }
-        Ok(Made { web, builtin, hooks, own: self.load_own(settings) })
+        Ok(Made { web, builtin, hooks, own: self.own(settings).load() })
     }
 
     fn make_builtin(&self, settings: &Settings) -> Result<Vec<Arc<dyn Tool>>, SettingError> {
@@ -214,48 +214,8 @@ impl Toolbox {
         .map_err(|bad| SettingError::of_tools("tools.builtin", bad.to_string()))
     }
 
-    fn make_hooks(&self, settings: &Settings) -> Result<Vec<HookEntry>, Vec<SettingError>> {
-        if settings.hooks.is_empty() {
-            return Ok(Vec::new());
-        }
-        let wrong = |problem: String| vec![SettingError::of_tools("hooks", problem)];
-        let tls = self.surroundings.tls.make().map_err(wrong)?;
-        let builder = reqwest::Client::builder().tls_backend_preconfigured(tls);
-        let client = WebhookClient::new(builder).map_err(|error| wrong(error.to_string()))?;
-        let surroundings = Surroundings {
-            environment: self.surroundings.environment.clone(),
-            folder: self.data_dir.clone(),
-        };
-        let kit = HookKit {
-            surroundings: &surroundings,
-            client: &client,
-            clock: Arc::clone(&self.clock),
-            secrets: self.surroundings.secrets.as_ref(),
-        };
-        hooks::build(&settings.hooks, &kit).map_err(|problems| {
-            problems.into_iter().map(|it| SettingError::of_tools(it.key, it.problem)).collect()
-        })
-    }
-
-    fn load_own(&self, settings: &Settings) -> Loaded {
-        let sources = own::Sources {
-            folder: self.data_dir.join("tools"),
-            working_dir: self.data_dir.join("files"),
-            files: settings.tools.own.clone(),
-        };
-        let builtins = builtin::NAMES.iter().map(|name| (*name).to_owned()).collect();
-        let secrets = KeptSecrets::new(
-            settings.secrets.clone(),
-            self.data_dir.join("secrets"),
-            Arc::clone(&self.surroundings.secrets),
-        );
-        let kit = Kit {
-            environment: self.surroundings.environment.clone(),
-            builtins,
-            client: Arc::clone(&self.client),
-            secrets: Arc::new(secrets),
-        };
-        own::load(&sources, &kit)
+    fn own(&self, settings: &Settings) -> OwnTools {
+        OwnTools::new(&self.data_dir, settings, &self.surroundings, Arc::clone(&self.client))
     }
 }
 

@@ -20,7 +20,7 @@ use toolway_core::Tool;
 use crate::secrets::Secrets;
 use crate::web::GuardedClient;
 
-pub use folder::{NotRemoved, NotWritten, remove, write_definition};
+pub use folder::{NotRemoved, NotWritten, check, remove, write_definition};
 
 /// Where definitions are read from.
 #[derive(Debug, Clone, Default)]

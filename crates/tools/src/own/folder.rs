@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 use toolway_command::File;
 
-use super::{Kit, OwnTool, Refused, Sources, file, load};
+use super::{Kit, Loaded, OwnTool, Refused, Sources, file, load};
 
 /// Why a definition was not written.
 #[derive(Debug, thiserror::Error)]
@@ -79,6 +79,18 @@ pub(super) fn definition_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
+/// Reads text as if it stood in the folder, in this file, beside all that is defined already: what of it could
+/// stand, and what could not.
+#[must_use]
+pub fn check(text: &str, path: &Path, sources: &Sources, kit: &Kit) -> Loaded {
+    let mut loaded = load(sources, kit);
+    let before = loaded.tools.len();
+    loaded.refused.clear();
+    file::parse_into(&mut loaded, text, path, &sources.working_dir, kit);
+    loaded.tools.drain(..before);
+    loaded
+}
+
 /// Adds a definition to the folder, as `NAME.toml` for its owner alone. It is checked whole first, beside all
 /// that is defined already; whoever reads the folder meanwhile sees the whole file or none.
 ///
@@ -90,11 +102,8 @@ pub fn write_definition(text: &str, sources: &Sources, kit: &Kit) -> Result<OwnT
     {
         return Err(NotWritten::NotOne(file.entries.len()));
     }
-    let mut loaded = load(sources, kit);
-    loaded.refused.clear();
     // Its name is known only once it was read.
-    let unnamed = sources.folder.join("the new definition");
-    file::parse_into(&mut loaded, text, &unnamed, &sources.working_dir, kit);
+    let mut loaded = check(text, &sources.folder.join("the new definition"), sources, kit);
     if let Some(refused) = loaded.refused.into_iter().next() {
         return Err(NotWritten::Refused(refused));
     }
