@@ -50,7 +50,7 @@ pub(crate) enum Command {
     /// Who offers tools: list, rename, revoke
     #[command(subcommand)]
     Devices(devices::DevicesCommand),
-    /// The record of tool calls: list, show, tail, purge
+    /// The record of tool calls: list, show, tail, export, remove, purge
     #[command(subcommand)]
     Calls(calls::CallsCommand),
     /// Tokens for clients and scripts: create, list, revoke, rotate-owner

@@ -1,19 +1,21 @@
 //! Asks a running gateway over its REST API.
 
+mod body;
 mod errors;
 pub(crate) mod find;
 mod sse;
 
 use std::time::Duration;
 
-use reqwest::{Method, RequestBuilder, Url, header};
+use reqwest::{Method, RequestBuilder, StatusCode, Url, header};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::report::{Done, Failure};
+pub(crate) use body::Body;
 pub(crate) use find::{ConnectArgs, Target, TokenPlace};
-pub(crate) use sse::Events;
+pub(crate) use sse::{Event, Events};
 
 /// How long the gateway may take to take the connection.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -70,9 +72,20 @@ impl Client {
         &self.token_place
     }
 
+    /// Whether the token is an owner's, going by how it is written. The gateway decides by itself; this is for
+    /// offering nothing that it would refuse.
+    pub(crate) fn is_owner(&self) -> bool {
+        self.token.expose_secret().starts_with("twy_o_")
+    }
+
     /// Reads something; gives the JSON text as it came.
     pub(crate) async fn get(&self, path: &[&str], query: &[(&str, String)]) -> Done<String> {
         self.answer(self.request_with(Method::GET, path, query)?.timeout(PATIENCE)).await
+    }
+
+    /// Reads something that may be long, as it comes.
+    pub(crate) async fn get_body(&self, path: &[&str], query: &[(&str, String)]) -> Done<Body> {
+        Ok(Body::of(self.sent(self.request_with(Method::GET, path, query)?).await?))
     }
 
     /// Reads something; also gives the gateway's time.
@@ -99,6 +112,12 @@ impl Client {
         body: &(impl Serialize + ?Sized),
     ) -> Done<String> {
         self.answer(self.request(method, path)?.json(body).timeout(PATIENCE)).await
+    }
+
+    /// Puts something in its place; gives whether it is new there.
+    pub(crate) async fn put(&self, path: &[&str], body: &(impl Serialize + ?Sized)) -> Done<bool> {
+        let request = self.request(Method::PUT, path)?.json(body).timeout(PATIENCE);
+        Ok(self.sent(request).await?.status() == StatusCode::CREATED)
     }
 
     /// The same of something that takes as long as it takes.

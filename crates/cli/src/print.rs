@@ -52,6 +52,11 @@ impl Printer {
         write_stdout(text.as_bytes())
     }
 
+    /// Data as it is, whatever it is.
+    pub(crate) fn bytes(&self, bytes: &[u8]) -> Done {
+        write_stdout(bytes)
+    }
+
     /// Data of a tool as it is for programs, escaped for a terminal; ends with a line feed.
     pub(crate) fn foreign(&self, text: &str) -> Done {
         let mut shown = if self.stdout.is_terminal { escape::lines(text) } else { text.to_owned() };
@@ -104,6 +109,12 @@ impl Printer {
     pub(crate) fn status(&self, text: &str) {
         // Where standard error is closed there is nobody to tell.
         let _ = writeln!(io::stderr().lock(), "{}", escape::lines(text));
+    }
+
+    /// A line of a conversation with the person, on standard error. It is written as it is: escape what came from
+    /// elsewhere.
+    pub(crate) fn say(&self, text: &str) {
+        let _ = writeln!(io::stderr().lock(), "{text}");
     }
 
     /// A warning for the person, on standard error, with what to do about it.

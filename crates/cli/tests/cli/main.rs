@@ -5,6 +5,9 @@
 mod backup;
 #[cfg(unix)]
 #[cfg(test)]
+mod calls;
+#[cfg(unix)]
+#[cfg(test)]
 mod device;
 #[cfg(unix)]
 #[cfg(test)]

@@ -1,0 +1,133 @@
+//! `toolway calls export`: calls with all that is recorded of them, passed on as they come.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use serde_json::json;
+
+use super::filter::{Filter, Times};
+use crate::client::{Body, ConnectArgs};
+use crate::context::Context;
+use crate::folder::private;
+use crate::print::{Printer, escape, time};
+use crate::report::{Done, Failure};
+
+/// Flags of `calls export`.
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// In which form
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Jsonl)]
+    format: Format,
+    /// File to write, readable for you alone, instead of standard output; it must not exist yet
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// The newest first, instead of the oldest
+    #[arg(long)]
+    newest_first: bool,
+    #[command(flatten)]
+    filter: Filter,
+    #[command(flatten)]
+    times: Times,
+    #[command(flatten)]
+    connect: ConnectArgs,
+}
+
+/// A form of calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// A JSON object on each line
+    Jsonl,
+    /// Comma-separated values with a head, for spreadsheets
+    Csv,
+}
+
+impl Format {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Jsonl => "jsonl",
+            Self::Csv => "csv",
+        }
+    }
+}
+
+pub(super) async fn run(args: &ExportArgs, context: &Context) -> Done {
+    if context.printer.json && args.format == Format::Csv && args.output.is_none() {
+        return Err(Failure::usage("--json and --format csv ask for two forms at once")
+            .hint("leave one of them out, or name a file with --output"));
+    }
+    let mut query = args.filter.fields();
+    query.extend(args.times.fields(context));
+    query.push(("format", args.format.word().to_owned()));
+    if args.newest_first {
+        query.push(("order", "newest".to_owned()));
+    }
+    let client = context.client(&args.connect)?;
+    match &args.output {
+        None => {
+            let body = client.get_body(&["api", "calls", "export"], &query).await?;
+            print(body, args.format, &context.printer).await
+        }
+        Some(path) => {
+            let exists = || {
+                Failure::new(format!("{} exists already", path.display()))
+                    .code("exists")
+                    .hint("name another file, or move this one away")
+            };
+            if path.symlink_metadata().is_ok() {
+                return Err(exists());
+            }
+            let body = client.get_body(&["api", "calls", "export"], &query).await?;
+            let bytes = write(body, path).await?;
+            if context.printer.json {
+                return context.printer.json_value(&json!({"file": path, "bytes": bytes}));
+            }
+            context.printer.line(&format!("{} are in {}", time::bytes(bytes), path.display()))
+        }
+    }
+}
+
+/// To standard output as it comes; for a person's eyes escaped, which takes whole lines.
+async fn print(mut body: Body, format: Format, printer: &Printer) -> Done {
+    let mut line = Vec::new();
+    while let Some(bytes) = body.next().await? {
+        if !printer.stdout().is_terminal {
+            printer.bytes(&bytes)?;
+            continue;
+        }
+        line.extend_from_slice(&bytes);
+        if let Some(end) = line.iter().rposition(|byte| *byte == b'\n') {
+            let whole: Vec<u8> = line.drain(..=end).collect();
+            let text = String::from_utf8_lossy(&whole);
+            printer.text(&if format == Format::Csv { escape::lines(&text) } else { escape::json(&text) })?;
+        }
+    }
+    Ok(())
+}
+
+/// Into a new file, which appears under its name when it is whole. Gives its size.
+async fn write(body: Body, path: &Path) -> Done<u64> {
+    let failed = |error: std::io::Error| Failure::io("write", path, &error);
+    let (beside, file) = private::temporary(path).map_err(failed)?;
+    let written = fill(body, file, path).await;
+    let kept = match written {
+        Ok(bytes) => private::rename(&beside, path).map(|()| bytes).map_err(failed),
+        Err(failure) => Err(failure),
+    };
+    kept.inspect_err(|_| {
+        // Whether or not it can be removed, the failure is what counts.
+        let _ = std::fs::remove_file(&beside);
+    })
+}
+
+async fn fill(mut body: Body, mut file: File, path: &Path) -> Done<u64> {
+    let failed = |error: std::io::Error| Failure::io("write", path, &error);
+    let mut size = 0;
+    while let Some(bytes) = body.next().await? {
+        file.write_all(&bytes).map_err(failed)?;
+        size += bytes.len() as u64;
+    }
+    file.sync_all().map_err(failed)?;
+    Ok(size)
+}

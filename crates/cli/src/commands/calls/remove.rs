@@ -1,0 +1,81 @@
+//! `toolway calls remove` and `toolway calls purge`: records that are not to be kept.
+
+use clap::Args;
+use reqwest::Method;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::filter::Filter;
+use crate::client::{ConnectArgs, read};
+use crate::context::Context;
+use crate::print::time;
+use crate::report::{Done, Failure};
+use crate::when::When;
+
+/// Flags of `calls remove`.
+#[derive(Debug, Args)]
+pub(crate) struct RemoveArgs {
+    /// Ids of the calls, as `calls list` shows them
+    #[arg(required = true, value_name = "ID")]
+    ids: Vec<String>,
+    #[command(flatten)]
+    connect: ConnectArgs,
+}
+
+/// Flags of `calls purge`.
+#[derive(Debug, Args)]
+pub(crate) struct PurgeArgs {
+    /// Remove calls that started before then: 30 days ago as 30d, or a date like 2026-09-01; 0s removes all that
+    /// fit
+    #[arg(long, value_name = "WHEN")]
+    before: When,
+    #[command(flatten)]
+    filter: Filter,
+    #[command(flatten)]
+    connect: ConnectArgs,
+}
+
+pub(super) async fn run(args: &RemoveArgs, context: &Context) -> Done {
+    let client = context.client(&args.connect)?;
+    for id in &args.ids {
+        client.ask(Method::DELETE, &["api", "calls", id]).await?;
+        if !context.printer.json {
+            context.printer.line(&format!("{id} is removed"))?;
+        }
+    }
+    if context.printer.json {
+        context.printer.json_value(&json!({"removed": args.ids}))?;
+    }
+    Ok(())
+}
+
+pub(super) async fn purge(args: &PurgeArgs, context: &Context) -> Done {
+    let now = context.now_ms();
+    let before_ms = args.before.past_ms(now, &context.zone());
+    if before_ms > now {
+        return Err(
+            Failure::usage("--before lies in the future").hint("name a past date, or an age like 30d")
+        );
+    }
+    let filter = args.filter.fields().into_iter().map(|(name, value)| (name.to_owned(), value.into()));
+    let mut body: Map<String, Value> = filter.collect();
+    let narrowed = if body.is_empty() { "" } else { " that fit" };
+    body.insert("before_ms".to_owned(), before_ms.into());
+    let client = context.client(&args.connect)?;
+    let text = client.send_and_wait(Method::POST, &["api", "calls", "purge"], &body).await?;
+    if context.printer.json {
+        return context.printer.raw_json(&text);
+    }
+    #[derive(Deserialize)]
+    struct Purged {
+        removed: u64,
+        #[serde(default)]
+        freed_bytes: u64,
+    }
+    let Purged { removed, freed_bytes } = read(&text)?;
+    context.printer.line(&format!(
+        "{removed} calls{narrowed} from before {} are removed; that frees {}",
+        context.moments().local(before_ms),
+        time::bytes(freed_bytes)
+    ))
+}

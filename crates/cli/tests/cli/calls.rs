@@ -1,0 +1,118 @@
+//! The record of calls: found, shown, passed on and removed.
+
+use serde_json::{Value, json};
+
+use crate::support::{Folder, Running, mode};
+
+/// A gateway with some calls on its record; the ids of these, the oldest first.
+fn recorded() -> (Folder, Running, Vec<String>) {
+    let folder = Folder::new();
+    let gateway = folder.serve(&["--no-local-device"]);
+    let call = |name: &str, arguments: &str| folder.run(["--json", "tools", "call", name, arguments]);
+    call("get_current_time", r#"{"timezone":"Europe/Lisbon"}"#).done();
+    call("get_current_time", r#"{"timezone":"Asia/Tokyo"}"#).done();
+    assert_eq!(call("nothing", "{}").code, 1);
+    let calls = folder.json(&["calls", "list"]);
+    let ids = calls["calls"].as_array().unwrap().iter().rev();
+    let ids = ids.map(|call| call["call_id"].as_str().unwrap().to_owned()).collect::<Vec<_>>();
+    assert_eq!(ids.len(), 3);
+    (folder, gateway, ids)
+}
+
+fn ids(list: &Value) -> Vec<&str> {
+    list["calls"].as_array().unwrap().iter().map(|call| call["call_id"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn calls_are_found_by_what_stands_in_them() {
+    let (folder, _gateway, all) = recorded();
+    let found = |arguments: &[&str]| folder.json(&[&["calls", "list"], arguments].concat());
+    assert_eq!(ids(&found(&["--search", "LISBON"])), [&all[0]]);
+    assert_eq!(ids(&found(&["--search", "current_time", "--limit", "1"])), [&all[1]]);
+    assert_eq!(ids(&found(&["--search", "nowhere to be found"])), [""; 0]);
+    assert_eq!(ids(&found(&["--search", "o", "--status", "error"])), [&all[2]]);
+    assert_eq!(ids(&found(&["--session", "s-1"])), [""; 0]);
+    assert_eq!(ids(&found(&["--agent", "home"])), [""; 0]);
+    assert_eq!(ids(&found(&["--until", "1h"])), [""; 0]);
+    assert_eq!(ids(&found(&["--since", "1h", "--until", "0s", "--caller", "owner"])).len(), 3);
+
+    let page = found(&["--search", "current_time", "--limit", "1"]);
+    let next = page["next"].as_str().unwrap();
+    assert_eq!(ids(&found(&["--search", "current_time", "--cursor", next])), [&all[0]]);
+    let shown = folder.run(["calls", "list", "--search", "tokyo"]).done().stdout;
+    assert!(shown.contains(&all[1]) && !shown.contains(&all[0]), "{shown}");
+}
+
+#[test]
+fn the_parts_of_a_calls_time_are_shown_apart() {
+    let (folder, _gateway, all) = recorded();
+    let shown = folder.run(["calls", "show", &all[0]]).done().stdout;
+    let labels: Vec<&str> = shown.lines().filter_map(|line| line.split("  ").next()).collect();
+    for label in
+        ["id", "tool", "caller", "door", "started", "status", "took", "running", "arguments", "outcome"]
+    {
+        assert!(labels.contains(&label), "{label}: {shown}");
+    }
+    assert!(shown.contains("Europe/Lisbon"), "{shown}");
+}
+
+#[test]
+fn calls_are_passed_on_in_either_form() {
+    let (folder, _gateway, all) = recorded();
+    let lines = |arguments: &[&str]| -> Vec<Value> {
+        let text = folder.run([&["calls", "export"], arguments].concat()).done().stdout;
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let exported = lines(&[]);
+    let order = |calls: &[Value]| calls.iter().map(|call| call["call_id"].clone()).collect::<Vec<_>>();
+    assert_eq!(order(&exported), all);
+    assert_eq!(exported[0], folder.json(&["calls", "show", &all[0]]));
+    assert_eq!(exported[0]["arguments"], json!({"timezone": "Europe/Lisbon"}));
+    assert_eq!(order(&lines(&["--newest-first", "--search", "time", "--json"])), [&*all[1], &*all[0]]);
+    assert_eq!(lines(&["--status", "timeout"]), [Value::Null; 0]);
+
+    let csv = folder.run(["calls", "export", "--format", "csv", "--status", "error"]).done().stdout;
+    let (head, rest) = csv.split_once("\r\n").unwrap();
+    assert!(head.starts_with("call_id,started,started_ms,name,"), "{csv}");
+    assert!(rest.starts_with(&format!("{},", all[2])) && rest.ends_with("\r\n"), "{csv}");
+    folder.run(["calls", "export", "--format", "csv", "--json"]).failed(2, "two forms at once");
+    folder.run(["calls", "export", "--format", "xml"]).failed(2, "xml");
+
+    let file = folder.beside("calls.jsonl");
+    let path = file.to_str().unwrap();
+    let said = folder.run(["calls", "export", "--output", path]).done();
+    assert!(said.stdout.contains(path), "{said:#?}");
+    assert_eq!(mode(&file), 0o600);
+    let text = std::fs::read_to_string(&file).unwrap();
+    let written: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(written, exported);
+    // What is there is not written over, nor is anything left beside it.
+    folder.run(["calls", "export", "--output", path]).failed(1, "exists already");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+    let other = folder.beside("other.csv");
+    let said = folder.json(&["calls", "export", "--format", "csv", "--output", other.to_str().unwrap()]);
+    assert_eq!(said, json!({"file": other, "bytes": std::fs::metadata(&other).unwrap().len()}));
+    let nowhere = folder.beside("none").join("calls.jsonl");
+    folder.run(["calls", "export", "--output", nowhere.to_str().unwrap()]).failed(1, "cannot write");
+    assert_eq!(std::fs::read_dir(folder.beside("")).unwrap().count(), 3);
+}
+
+#[test]
+fn calls_are_removed_one_by_one_or_as_they_fit() {
+    let (folder, _gateway, all) = recorded();
+    let left = || folder.json(&["calls", "list"]);
+    let said = folder.run(["calls", "remove", &all[0]]).done();
+    assert_eq!(said.stdout, format!("{} is removed\n", all[0]));
+    folder.run(["calls", "show", &all[0]]).failed(1, "there is no call");
+    folder.run(["calls", "remove", &all[0]]).failed(1, "there is no call");
+    folder.run(["calls", "remove"]).failed(2, "<ID>");
+    assert_eq!(ids(&left()), [&*all[2], &*all[1]]);
+
+    assert_eq!(folder.json(&["calls", "purge", "--before", "1h"])["removed"], 0);
+    let said = folder.run(["calls", "purge", "--before", "0s", "--search", "tokyo"]).done().stdout;
+    assert!(said.starts_with("1 calls that fit from before "), "{said}");
+    assert_eq!(ids(&left()), [&all[2]]);
+    folder.run(["calls", "purge", "--search", "tokyo"]).failed(2, "--before");
+    assert_eq!(folder.json(&["calls", "remove", &all[2]]), json!({"removed": [all[2]]}));
+    assert_eq!(ids(&left()), [""; 0]);
+}
