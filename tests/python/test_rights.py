@@ -59,6 +59,8 @@ ENDPOINTS = [
     ("GET", "/api/calls", None, CHATS, {200}),
     # A call that is not one's own looks like one that is not there.
     ("GET", "/api/calls/{call}", None, CHATS, {200, 404}),
+    ("GET", "/api/calls/export", None, CHATS, {200}),
+    ("DELETE", "/api/calls/no-such", None, {"owner"}, {404}),
     ("GET", "/api/devices", None, {"owner"}, {200}),
     ("PATCH", "/api/devices/no-such", {}, {"owner"}, {400, 404, 422}),
     ("DELETE", "/api/devices/no-such", None, {"owner"}, {404}),

@@ -33,7 +33,7 @@ pub struct LimitSettings {
     pub sources_per_owner: usize,
     /// Most connections in all.
     pub connections: usize,
-    /// Most open event streams (progress, `calls tail`).
+    /// Most open event streams (progress, `calls tail`) and exports.
     pub sse_streams: usize,
     /// Largest body of a request that is not a call, in bytes.
     pub body_bytes: usize,
