@@ -88,7 +88,8 @@ impl Command {
             Input::StdinJson => Some(serde_json::to_vec(arguments).unwrap_or_default()),
         };
         match self.launch.run(argv, input, LIMITS, unwanted).await {
-            Ok(ended) => self.result(&ended),
+            // It ran, so it may have had effects.
+            Ok(ended) => self.result(&ended).map_err(|error| error.dispatched(true)),
             Err(error) => Err(not_run(&error)),
         }
     }

@@ -125,4 +125,6 @@ impl<A: Ask> Hook for Asked<A> {
 }
 
 #[cfg(test)]
+mod testing;
+#[cfg(test)]
 mod tests;

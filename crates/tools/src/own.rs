@@ -3,11 +3,13 @@
 //! definition makes this computer run stands in a file on it.
 //!
 //! A file holds `[[tool]]` entries. `kind = "command"`, the default, is what `toolway device --tools` reads
-//! (see [`toolway_command`]). Each entry stands or falls by itself: [`Loaded`] says which did and why.
+//! (see [`toolway_command`]); `kind = "http"` is one HTTP request. Each entry stands or falls by itself:
+//! [`Loaded`] says which did and why.
 
 mod command;
 mod file;
 mod folder;
+mod http;
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -144,5 +146,7 @@ pub fn load(sources: &Sources, kit: &Kit) -> Loaded {
     loaded
 }
 
+#[cfg(test)]
+mod testing;
 #[cfg(test)]
 mod tests;

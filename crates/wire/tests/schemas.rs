@@ -50,10 +50,11 @@ fn published_schemas_are_current() {
             path.display()
         );
     }
-    // Nothing stands there that the code no longer makes.
+    // Nothing stands there that the code no longer makes. What hooks are asked is made by `toolway-tools`.
     for entry in fs::read_dir(folder()).unwrap() {
-        let name = entry.unwrap().file_name();
-        assert!(made.iter().any(|document| name == document.file_name), "{name:?} is made by nothing");
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let is_ours = made.iter().any(|document| name == document.file_name);
+        assert!(is_ours || name.starts_with("hook-"), "{name:?} is made by nothing");
     }
 }
 

@@ -48,6 +48,7 @@ pub struct Question<'a> {
 
 /// A call, as its hooks see it.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Call")]
 pub struct QuestionCall<'a> {
     /// The call's id, a UUID.
     #[schemars(with = "String")]
@@ -77,6 +78,7 @@ pub struct QuestionCall<'a> {
 /// How a call ended, as its caller reads it.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(tag = "status", rename_all = "lowercase")]
+#[schemars(rename = "Outcome")]
 pub enum OutcomeForm {
     /// The tool gave something.
     Success {

@@ -8,13 +8,14 @@ use std::sync::Arc;
 use toolway_command::{Definition, Entry, File, FileError, Surroundings};
 use toolway_core::Tool;
 
+use super::http::HttpDefinition;
 use super::{Kit, Loaded, OwnTool, Refused, command};
 use crate::naming::check_own_name;
 
 /// No file of definitions is longer than this, in bytes.
 const MAX_FILE: u64 = 1 << 20;
 /// The kinds of tools there are.
-const KINDS: &[&str] = &["command"];
+const KINDS: &[&str] = &["command", "http"];
 
 /// Adds what a file holds to what was read before. Commands run in `working_dir`.
 pub(super) fn read_into(loaded: &mut Loaded, path: &Path, working_dir: &Path, kit: &Kit) {
@@ -53,8 +54,7 @@ pub(super) fn parse_into(loaded: &mut Loaded, text: &str, path: &Path, working_d
         Ok(file) => file,
         Err(error) => return loaded.refused.push(refused(None, error)),
     };
-    let surroundings =
-        Surroundings { environment: kit.environment.clone(), folder: working_dir.to_owned() };
+    let surroundings = Surroundings { environment: kit.environment.clone(), folder: working_dir.to_owned() };
     loaded.refused.extend(file.unknown.into_iter().map(|error| refused(None, error)));
     for entry in file.entries {
         let name = entry.name().map(str::to_owned);
@@ -81,9 +81,18 @@ fn tool(
         check_own_name(name).map_err(|bad| wrong(bad.to_string()))?;
         free(name, loaded, kit).map_err(wrong)?;
     }
-    let (described, definition) = entry.read::<Definition>()?;
-    let tool = command::tool(described, definition, surroundings).map_err(wrong)?;
-    Ok((kind, tool))
+    let tool = match kind {
+        "http" => {
+            let (described, definition) = entry.read::<HttpDefinition>()?;
+            let spec = described.spec().map_err(|problem| wrong(problem.to_string()))?;
+            definition.into_tool(spec, Arc::clone(&kit.client), Arc::clone(&kit.secrets))
+        }
+        _ => {
+            let (described, definition) = entry.read::<Definition>()?;
+            command::tool(described, definition, surroundings)
+        }
+    };
+    Ok((kind, tool.map_err(wrong)?))
 }
 
 /// Whether a name is nobody's yet.

@@ -1,0 +1,120 @@
+//! What the tests of hooks share: a call to be asked about, a folder of scripts, a clock that stands still.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use secrecy::SecretString;
+use tempfile::TempDir;
+use toolway_command::Surroundings;
+use toolway_core::{Arguments, Door, HookEntry, HookedCall, RawArguments};
+use toolway_types::{CallId, Clock, PrincipalId, RawJson, Role};
+
+use super::{HookKit, HookProblem, HookSettings, WebhookClient, build};
+use crate::secrets::{SecretError, SecretReader, SecretSource};
+
+/// The secret that the scheme's own libraries are tested with.
+pub(super) const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+/// The call's id.
+pub(super) const CALL: &str = "01920000-0000-7000-8000-0000000000ab";
+
+/// 2025-01-02T03:04:05.678Z.
+#[derive(Debug)]
+struct Still;
+
+impl Clock for Still {
+    fn now_ms(&self) -> i64 {
+        1_735_787_045_678
+    }
+}
+
+struct Known;
+
+impl SecretReader for Known {
+    fn read(&self, source: &SecretSource) -> Result<SecretString, SecretError> {
+        match source {
+            SecretSource::Env(name) if name == "HOOK_SECRET" => Ok(SECRET.to_owned().into()),
+            SecretSource::Env(name) if name == "SHORT" => Ok("whsec_AAAA".to_owned().into()),
+            _ => Err(SecretError::Unreadable { place: source.clone(), problem: "it is not set".to_owned() }),
+        }
+    }
+}
+
+/// A call of a model's on a phone.
+pub(super) fn call() -> HookedCall {
+    let arguments = RawJson::parse(r#"{"quality":1.0,"flash":true}"#).unwrap();
+    HookedCall {
+        id: serde_json::from_value(CALL.into()).unwrap(),
+        tool: "pixel-8/camera".parse().unwrap(),
+        principal: PrincipalId::from("token-1"),
+        role: Role::Client,
+        door: Door::Agent,
+        agent: Some("helper".into()),
+        session: Some("s-1".into()),
+        arguments: Arguments::parse(RawArguments::Json(arguments)).unwrap(),
+    }
+}
+
+/// Another call of the same kind.
+pub(super) fn another_call() -> HookedCall {
+    HookedCall { id: CallId::new(), ..call() }
+}
+
+/// A folder with the settings in it.
+pub(super) struct Place {
+    folder: TempDir,
+}
+
+impl Place {
+    pub(super) fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    pub(super) fn at(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// What is made of this, for an environment with a `PATH` and a variable of the owner's.
+    pub(super) fn build(&self, hooks: &[HookSettings]) -> Result<Vec<HookEntry>, Vec<HookProblem>> {
+        let environment = [("PATH", "/usr/bin:/bin"), ("MINE", "1")];
+        let environment: HashMap<_, _> = environment.map(|(name, value)| (name.into(), value.into())).into();
+        let surroundings = Surroundings { environment, folder: self.folder.path().to_owned() };
+        let provider = rustls::crypto::ring::default_provider();
+        let tls = rustls::ClientConfig::builder_with_provider(Arc::new(provider))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(rustls::RootCertStore::empty())
+            .with_no_client_auth();
+        let client = WebhookClient::new(reqwest::Client::builder().tls_backend_preconfigured(tls)).unwrap();
+        let kit =
+            HookKit { surroundings: &surroundings, client: &client, clock: Arc::new(Still), secrets: &Known };
+        build(hooks, &kit)
+    }
+
+    /// The one hook that these settings are.
+    #[track_caller]
+    pub(super) fn hook(&self, toml: &str) -> HookEntry {
+        self.build(&[toml::from_str(toml).unwrap()]).unwrap().remove(0)
+    }
+
+    /// A hook that is a script.
+    #[track_caller]
+    pub(super) fn script(&self, script: &str) -> HookEntry {
+        let path = self.at("hook.sh");
+        fs::write(&path, script).unwrap();
+        self.hook(&format!(
+            "name = 'it'\nkind = 'command'\non_fault = 'closed'\nprogram = '/bin/sh'\nargs = ['{}', 'one']\n\
+             env = ['PATH', 'MINE']\nenv_set = {{ OURS = '2' }}\n",
+            path.display()
+        ))
+    }
+
+    /// A hook that is an address.
+    #[track_caller]
+    pub(super) fn webhook(&self, url: &str) -> HookEntry {
+        self.hook(&format!(
+            "name = 'it'\nkind = 'webhook'\non_fault = 'closed'\nurl = '{url}'\nsecret_env = 'HOOK_SECRET'\n"
+        ))
+    }
+}

@@ -1,0 +1,148 @@
+//! Hooks that are programs.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use toolway_core::{After, Before, HookFault, RawArguments};
+use toolway_types::{Code, Outcome, ToolError, ToolOutput};
+
+use super::asked_before;
+use crate::hooks::testing::{Place, another_call, call};
+
+async fn before(script: &str) -> Result<Before, HookFault> {
+    Place::new().script(script).hook.before(&call()).await
+}
+
+#[track_caller]
+fn faulty<T: std::fmt::Debug>(result: Result<T, HookFault>) -> String {
+    result.unwrap_err().0
+}
+
+#[tokio::test]
+async fn it_gets_the_question_and_nothing_else() {
+    let place = Place::new();
+    let entry = place.script("cat > question; pwd -P > where; echo \"$@\" > args; env > env");
+    assert!(matches!(entry.hook.before(&call()).await, Ok(Before::Continue)));
+    let read = |name: &str| fs::read_to_string(place.at(name)).unwrap();
+    let question = read("question");
+    assert!(question.ends_with("}\n"));
+    assert_eq!(serde_json::from_str::<Value>(&question).unwrap(), asked_before());
+    assert_eq!(read("where").trim(), fs::canonicalize(place.at("")).unwrap().to_str().unwrap());
+    assert_eq!(read("args"), "one\n");
+    let mut env: Vec<_> =
+        read("env").lines().map(|line| line.split('=').next().unwrap().to_owned()).collect();
+    // The shell's own.
+    env.retain(|name| !matches!(name.as_str(), "PWD" | "SHLVL" | "_" | "OLDPWD"));
+    env.sort();
+    assert_eq!(env, ["MINE", "OURS", "PATH"]);
+    let outcome = Outcome::Success(ToolOutput::text("done"));
+    assert!(matches!(entry.hook.after(&call(), &outcome).await, Ok(After::Keep)));
+    let question: Value = serde_json::from_str(&read("question")).unwrap();
+    assert_eq!((&question["stage"], &question["outcome"]["result"]), (&json!("after"), &json!("done")));
+}
+
+#[tokio::test]
+async fn it_changes_and_stops_calls() {
+    match before(r#"echo '{"decision":"modify","arguments":{"flash":false}}'"#).await {
+        Ok(Before::Modify(RawArguments::Json(raw))) => assert_eq!(raw.get(), r#"{"flash":false}"#),
+        other => panic!("{other:?}"),
+    }
+    match before(r#"echo '{"decision":"cancel","reason":"no photographs here"}'"#).await {
+        Ok(Before::Cancel { reason }) => assert_eq!(reason, "no photographs here"),
+        other => panic!("{other:?}"),
+    }
+    assert!(matches!(
+        before(r#"echo '{"decision":"continue"}'; echo noise >&2"#).await,
+        Ok(Before::Continue)
+    ));
+}
+
+#[tokio::test]
+async fn it_puts_another_output_in_the_place_of_a_tools_or_of_its_error() {
+    let place = Place::new();
+    let entry = place.script(r#"echo '{"decision":"replace","result":{"seen":true}}'"#);
+    for outcome in [
+        Outcome::Success(ToolOutput::text("a")),
+        Outcome::Error(ToolError::new(Code::ToolFailed, "it broke")),
+    ] {
+        match entry.hook.after(&call(), &outcome).await {
+            Ok(After::Replace(output)) => assert_eq!(output.structured.unwrap().get(), r#"{"seen":true}"#),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_program_that_fails_is_a_fault_with_what_it_complained_of_first() {
+    let fault = faulty(before("echo '{\"decision\":\"continue\"}'; echo 'no such list' >&2; exit 3").await);
+    assert_eq!(fault, "it ended with exit code 3: no such list");
+    assert_eq!(faulty(before("exit 1").await), "it ended with exit code 1");
+    assert_eq!(faulty(before("kill -KILL $$").await), "it was ended by signal 9");
+    let fault = faulty(before("echo first >&2; head -c 20000 /dev/zero | tr '\\0' x >&2; exit 1").await);
+    assert!(fault.starts_with("it ended with exit code 1: first xxx") && fault.ends_with('…'), "{fault}");
+    assert!(fault.len() < 600, "{}", fault.len());
+    let fault = faulty(before("echo perhaps").await);
+    assert!(fault.starts_with("its answer is not a decision: "), "{fault}");
+    let fault = faulty(before("head -c 17000000 /dev/zero | tr '\\0' ' '").await);
+    assert_eq!(fault, "its answer is longer than 16777216 bytes");
+}
+
+/// One whose program has gone since the settings were read.
+#[tokio::test]
+async fn a_program_that_is_gone_is_a_fault() {
+    let place = Place::new();
+    let program = place.at("program");
+    fs::copy("/bin/true", &program).unwrap();
+    let entry = place.hook(&format!(
+        "name = 'it'\nkind = 'command'\non_fault = 'open'\nprogram = '{}'\n",
+        program.display()
+    ));
+    fs::remove_file(&program).unwrap();
+    let fault = faulty(entry.hook.before(&call()).await);
+    assert!(fault.contains("could not be started"), "{fault}");
+}
+
+/// A program that does not read its question is none the worse for it, however long that is.
+#[tokio::test]
+async fn a_question_need_not_be_read() {
+    let mut call = another_call();
+    let arguments = json!({ "text": "x".repeat(1 << 20) });
+    call.arguments =
+        toolway_core::Arguments::parse(RawArguments::from(arguments.as_object().unwrap().clone())).unwrap();
+    let place = Place::new();
+    let entry = place.script("exit 0");
+    assert!(matches!(entry.hook.before(&call).await, Ok(Before::Continue)));
+}
+
+async fn content(path: &Path) -> String {
+    for _ in 0..2000 {
+        match fs::read_to_string(path) {
+            Ok(text) if text.ends_with('\n') => return text.trim().to_owned(),
+            _ => tokio::time::sleep(Duration::from_millis(10)).await,
+        }
+    }
+    panic!("{} stayed empty", path.display());
+}
+
+/// The engine drops a question whose time is over.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn e7_a_question_that_is_dropped_ends_the_program_with_its_children() {
+    let place = Place::new();
+    let entry = place.script("sleep 300 & echo $! > child.new; mv child.new child; wait");
+    let asking = tokio::spawn(async move { entry.hook.before(&call()).await });
+    let child = content(&place.at("child")).await;
+    asking.abort();
+    assert!(asking.await.unwrap_err().is_cancelled());
+    for _ in 0..2000 {
+        let state = fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
+        let state = state.rsplit(") ").next().and_then(|rest| rest.chars().next());
+        if matches!(state, None | Some('Z' | 'X')) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("process {child} lives on");
+}

@@ -1,0 +1,151 @@
+//! What the tests of owner-made tools share: a folder of definitions, and an engine that calls what is in it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use secrecy::SecretString;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use toolway_core::{Call, Caller, Engine, EngineParts, Keep, Lease, RawArguments, Registry};
+use toolway_types::{Envelope, RawJson, SystemClock};
+
+use super::{Kit, Loaded, Sources, load};
+use crate::secrets::{SecretError, Secrets};
+use crate::web::testing::local;
+
+/// One secret.
+struct Known;
+
+impl Secrets for Known {
+    fn named(&self, name: &str) -> Result<SecretString, SecretError> {
+        match name {
+            "weather_key" => Ok("s3cret".to_owned().into()),
+            _ => Err(SecretError::Unknown(name.to_owned())),
+        }
+    }
+}
+
+/// A folder of definitions, a place for commands to run in, and a folder of the owner's own.
+pub(super) struct Place {
+    folder: TempDir,
+    pub(super) sources: Sources,
+    pub(super) kit: Kit,
+}
+
+impl Place {
+    pub(super) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir(at("run")).unwrap();
+        fs::create_dir(at("elsewhere")).unwrap();
+        let environment = [("PATH", "/usr/bin:/bin"), ("LANG", "C.UTF-8"), ("SECRET", "hidden")];
+        Self {
+            sources: Sources { folder: at("tools"), working_dir: at("run"), files: Vec::new() },
+            kit: Kit {
+                environment: environment.map(|(name, value)| (name.into(), value.into())).into(),
+                builtins: vec!["read_file".to_owned()],
+                client: Arc::new(local()),
+                secrets: Arc::new(Known),
+            },
+            folder,
+        }
+    }
+
+    pub(super) fn at(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// A file in the folder of definitions.
+    pub(super) fn define(&self, name: &str, text: &str) -> PathBuf {
+        fs::create_dir_all(&self.sources.folder).unwrap();
+        let path = self.sources.folder.join(name);
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// A file elsewhere, which the settings list.
+    pub(super) fn list(&mut self, name: &str, text: &str) -> PathBuf {
+        let path = self.at("elsewhere").join(name);
+        fs::write(&path, text).unwrap();
+        self.sources.files.push(path.clone());
+        path
+    }
+
+    /// A shell script that no definition knows the inside of.
+    pub(super) fn script(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.at(name);
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    pub(super) fn load(&self) -> Loaded {
+        load(&self.sources, &self.kit)
+    }
+
+    #[track_caller]
+    pub(super) fn refused(&self, line: usize, part: &str) {
+        let loaded = self.load();
+        assert_eq!((loaded.tools.len(), loaded.refused.len()), (0, 1), "{loaded:?}");
+        let refused = &loaded.refused[0];
+        assert!(refused.reason.contains(part), "{refused}");
+        assert_eq!(refused.line, line, "{refused}");
+    }
+
+    /// An engine with all that could be loaded.
+    #[track_caller]
+    pub(super) fn engine(&self) -> Calls {
+        let loaded = self.load();
+        assert!(loaded.refused.is_empty(), "{:?}", loaded.refused);
+        let registry = Registry::new();
+        let lease = registry.lease("own".parse().unwrap(), Keep::Known);
+        lease.replace(loaded.tools.into_iter().map(|own| own.tool).collect());
+        let engine = Engine::new(EngineParts::new(registry, Arc::new(SystemClock)));
+        Calls { engine, _lease: Arc::new(lease) }
+    }
+}
+
+/// Calls tools as the owner.
+#[derive(Clone)]
+pub(super) struct Calls {
+    pub(super) engine: Arc<Engine>,
+    _lease: Arc<Lease>,
+}
+
+impl Calls {
+    /// The envelope of a call.
+    pub(super) async fn call(&self, name: &str, arguments: Value) -> Value {
+        let arguments = RawArguments::Json(RawJson::from(&arguments));
+        let call = Call::new(format!("own__{name}"), arguments, Caller::local_owner());
+        json!(Envelope(&self.engine.call(call).await.outcome))
+    }
+}
+
+/// One command, without what every definition has.
+pub(super) fn command(name: &str, more: &str) -> String {
+    format!("[[tool]]\nname = \"{name}\"\ndescription = \"Made for a test\"\n{more}\n")
+}
+
+/// Waits until a file has a line in it, for as long as a slow machine may take.
+pub(super) async fn content(path: &Path) -> String {
+    for _ in 0..2000 {
+        match fs::read_to_string(path) {
+            Ok(text) if text.ends_with('\n') => return text.trim().to_owned(),
+            _ => tokio::time::sleep(std::time::Duration::from_millis(10)).await,
+        }
+    }
+    panic!("{} stayed empty", path.display());
+}
+
+/// Waits until a process is gone. One that is dead but not yet reaped by its new parent counts as gone.
+pub(super) async fn gone(pid: &str) {
+    for _ in 0..2000 {
+        let state = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let state = state.rsplit(") ").next().and_then(|rest| rest.chars().next());
+        if matches!(state, None | Some('Z' | 'X')) {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    panic!("process {pid} lives on");
+}

@@ -1,0 +1,96 @@
+//! Definitions that are added and removed.
+
+use std::fs;
+
+use super::names;
+use crate::own::testing::{Place, command};
+use crate::own::{NotRemoved, NotWritten, remove, write_definition};
+
+#[test]
+fn what_is_added_is_there_as_it_was_written() {
+    let place = Place::new();
+    let text = format!("# mine\n{}", command("hello", "program = 'echo'\nargs = ['hello']"));
+    let added = write_definition(&text, &place.sources, &place.kit).unwrap();
+    assert_eq!(added.file, place.sources.folder.join("hello.toml"));
+    assert_eq!((added.name(), added.line), ("hello", 2));
+    assert_eq!(fs::read_to_string(&added.file).unwrap(), text);
+    assert_eq!(names(&place.load()), ["hello"]);
+    let files: Vec<_> = fs::read_dir(&place.sources.folder).unwrap().collect();
+    assert_eq!(files.len(), 1, "nothing is left beside it: {files:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn definitions_are_for_their_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let place = Place::new();
+    let added = write_definition(&command("a", "program = 'true'"), &place.sources, &place.kit).unwrap();
+    let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&added.file), mode(&place.sources.folder)), (0o600, 0o700));
+}
+
+#[test]
+fn what_can_not_stand_is_not_added() {
+    let mut place = Place::new();
+    place.define("old.toml", &command("old", "program = 'true'"));
+    let listed = place.list("mine.toml", &command("mine", "program = 'true'"));
+    // What is wrong elsewhere is no obstacle.
+    place.define("broken.toml", "[[tool]]\n");
+    let add = |text: &str| write_definition(text, &place.sources, &place.kit).unwrap_err();
+    let two = [command("a", "program = 'true'"), command("b", "program = 'true'")].concat();
+    assert!(matches!(add(&two), NotWritten::NotOne(2)));
+    assert!(matches!(add(""), NotWritten::NotOne(0)));
+    for (text, shown) in [
+        ("# x\n[[tool]\n".to_owned(), "line 2: ".to_owned()),
+        (command("A", "program = 'true'"), "line 1: \"A\" is not in snake_case".to_owned()),
+        (
+            command("a", "program = 'no_such_program'"),
+            "line 1: program no_such_program is not on PATH".to_owned(),
+        ),
+        (format!("[x]\n{}", command("a", "program = 'true'")), "line 1: unknown field `x`".to_owned()),
+        (command("read_file", "program = 'true'"), "line 1: builtin/read_file".to_owned()),
+        (
+            command("mine", "program = 'true'"),
+            format!("line 1: there is another of this name, in {} line 1", listed.display()),
+        ),
+    ] {
+        let error = add(&text).to_string();
+        assert!(error.starts_with(&shown), "{error}");
+    }
+    assert_eq!(fs::read_dir(&place.sources.folder).unwrap().count(), 2);
+}
+
+/// Also where what is there can't stand: it may be somebody's work.
+#[test]
+fn a_file_that_is_there_is_not_written_over() {
+    let place = Place::new();
+    let path = place.define("a.toml", "[[tool]]\nname = 'a'\n");
+    let error = write_definition(&command("a", "program = 'true'"), &place.sources, &place.kit).unwrap_err();
+    assert!(matches!(&error, NotWritten::Exists(there) if *there == path), "{error}");
+    assert_eq!(fs::read_to_string(path).unwrap(), "[[tool]]\nname = 'a'\n");
+}
+
+#[test]
+fn only_what_the_folder_holds_alone_is_removed() {
+    let mut place = Place::new();
+    let alone = place.define("alone.toml", &command("alone", "program = 'true'"));
+    let renamed = place.define("other_name.toml", &command("renamed", "program = 'true'"));
+    let broken = place.define("broken.toml", &command("broken", "program = 'no_such_program'"));
+    let both = place.define(
+        "both.toml",
+        &[command("one", "program = 'true'"), command("two", "program = 'true'")].concat(),
+    );
+    let listed = place.list("mine.toml", &command("mine", "program = 'true'"));
+    for (name, path) in [("alone", alone), ("renamed", renamed), ("broken", broken)] {
+        assert_eq!(remove(name, &place.sources).unwrap(), path);
+        assert!(!path.exists());
+        assert!(matches!(remove(name, &place.sources), Err(NotRemoved::Unknown(_))));
+    }
+    for (name, path, line) in [("one", &both, 1), ("two", &both, 5), ("mine", &listed, 1)] {
+        let error = remove(name, &place.sources).unwrap_err();
+        let shown = format!("own/{name} is defined in {} line {line}, ", path.display());
+        assert!(error.to_string().starts_with(&shown), "{error}");
+        assert!(path.exists());
+    }
+}
