@@ -19,7 +19,8 @@ use tracing::Instrument as _;
 
 use crate::arguments::Arguments;
 use crate::caller::Door;
-use crate::engine::{Call, Engine, Finished, NoRoom};
+use crate::engine::{Call, Engine, EngineSettings, Finished, NoRoom};
+pub(crate) use arguments::CHECKS;
 use lookup::Target;
 use record::OpenRecord;
 
@@ -28,7 +29,7 @@ impl Engine {
     /// before it is returned (invariant 1): looks the name up among what the policy lets this caller use, checks
     /// the arguments, counts the call against its principal's limits, gets a person's consent where the rules want
     /// it, asks the hooks, runs the tool in its own task under the one deadline, asks the hooks again, checks the
-    /// size of what there is.
+    /// size of what there is. A model is given as much of the text as it can use.
     ///
     /// Dropping the returned future cancels the call and records that.
     pub async fn call(self: &Arc<Self>, call: Call) -> Finished {
@@ -36,18 +37,23 @@ impl Engine {
             "call", id = %call.id, name = %call.name, caller = %call.caller.principal.id,
             tool = tracing::field::Empty
         );
-        self.call_in_span(call).instrument(span).await
+        let settings = self.settings.load_full();
+        let for_model = call.caller.door == Door::Agent;
+        let mut finished = self.call_in_span(&settings, call).instrument(span).await;
+        if for_model {
+            finished.outcome = cut::for_model(&finished.outcome, settings.model_text_bytes, finished.id);
+        }
+        finished
     }
 
-    async fn call_in_span(self: &Arc<Self>, mut call: Call) -> Finished {
+    async fn call_in_span(self: &Arc<Self>, settings: &Arc<EngineSettings>, mut call: Call) -> Finished {
         let accepted = Instant::now();
-        let settings = self.settings.load_full();
         let refuse = |call: Call, target: Option<Target>, arguments: Option<Arguments>, error: ToolError| {
             let open =
-                OpenRecord::open(self, &settings, &call, accepted, target.as_ref(), arguments.as_ref(), None);
+                OpenRecord::open(self, settings, &call, accepted, target.as_ref(), arguments.as_ref(), None);
             open.close(Err(error))
         };
-        let boarding = match self.flight.board(settings.calls_in_flight) {
+        let _boarding = match self.flight.board(settings.calls_in_flight) {
             Ok(boarding) => boarding,
             Err(no_room) => return refuse(call, None, None, no_room.into()).await,
         };
@@ -55,8 +61,7 @@ impl Engine {
             Ok(target) => target,
             Err(error) => return refuse(call, None, None, error).await,
         };
-        let arguments = std::mem::take(&mut call.arguments);
-        let arguments = match arguments::check(arguments, target.tool.spec(), &settings) {
+        let arguments = match arguments::of_call(self, settings, &mut call, &target, accepted).await {
             Ok(arguments) => arguments,
             Err(bad) => return refuse(call, Some(target), bad.parsed, bad.error).await,
         };
@@ -65,28 +70,22 @@ impl Engine {
             Ok(in_flight) => in_flight,
             Err(error) => {
                 let mut open =
-                    OpenRecord::open(self, &settings, &call, accepted, Some(&target), Some(&arguments), None);
+                    OpenRecord::open(self, settings, &call, accepted, Some(&target), Some(&arguments), None);
                 if let Some(rule) = target.policy.rule_name(target.decision) {
                     open.refused_by(rule);
                 }
                 return open.close(Err(error)).await;
             }
         };
-        let turn = match once::claim(self, &settings, &mut call, &target, &arguments).await {
+        let turn = match once::claim(self, settings, &mut call, &target, &arguments).await {
             once::Claim::Free(turn) => turn,
             once::Claim::Earlier(finished) => return finished,
             once::Claim::Refused(error) => {
                 return refuse(call, Some(target), Some(arguments), error).await;
             }
         };
-        let open = OpenRecord::open(self, &settings, &call, accepted, Some(&target), Some(&arguments), turn);
-        let for_model = (call.caller.door == Door::Agent).then_some(settings.model_text_bytes);
-        let mut finished = run::run(self, &settings, call, target, arguments, open).await;
-        drop(boarding);
-        if let Some(limit) = for_model {
-            finished.outcome = cut::for_model(&finished.outcome, limit, finished.id);
-        }
-        finished
+        let open = OpenRecord::open(self, settings, &call, accepted, Some(&target), Some(&arguments), turn);
+        run::run(self, settings, call, target, arguments, open).await
     }
 }
 

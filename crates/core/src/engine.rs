@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 use toolway_types::{CallId, Clock, Outcome, ToolId};
 
 use crate::arguments::RawArguments;
+use crate::call::CHECKS;
 use crate::call::many::Lanes;
 use crate::call::once::Once;
 use crate::caller::Caller;
@@ -154,6 +155,8 @@ pub struct Engine {
     pub(crate) limiter: Limiter,
     pub(crate) lanes: Lanes,
     pub(crate) once: Once,
+    /// Lets so many checks of arguments that take long run at a time.
+    pub(crate) checks: Arc<Semaphore>,
     pub(crate) flight: Flight,
     /// Cancelled when calls still running are to end.
     pub(crate) stopping: CancellationToken,
@@ -256,6 +259,7 @@ impl Engine {
             limiter: Limiter::default(),
             lanes: Lanes::default(),
             once: Once::default(),
+            checks: Arc::new(Semaphore::new(CHECKS)),
             flight: Flight::default(),
             stopping: CancellationToken::new(),
         })

@@ -9,8 +9,10 @@ use crate::spec::ToolSpec;
 /// sources' those with a dotted name of ours, as `files.write`.
 pub(crate) fn checked_here<'s>(tool: &ToolId, spec: &'s ToolSpec) -> impl Iterator<Item = &'s str> + use<'s> {
     let runs_here = matches!(tool.source.as_str(), "builtin" | "own");
-    let named = spec.document().permissions.iter().map(String::as_str);
-    named.filter(move |permission| runs_here || is_ours(permission))
+    spec.permissions()
+        .iter()
+        .map(|permission| &**permission)
+        .filter(move |permission| runs_here || is_ours(permission))
 }
 
 /// Whether a permission has the form of ours: words in lower case with dots between them. Android's have capitals

@@ -68,7 +68,8 @@ pub struct ClosedCall {
 /// What people, hooks and rules did with a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CallNotes {
-    /// Who let it run: a principal, or `grant:` with the id of a grant that was given before.
+    /// Who let it run: a principal, or `grant:` with the id of a grant that was given before. Where several did,
+    /// each, separated by `, `.
     pub approved_by: Option<Arc<str>>,
     /// The arguments it ran with where hooks changed them, secrets already replaced.
     pub ran_with: Option<RawJson>,

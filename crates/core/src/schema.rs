@@ -1,23 +1,40 @@
 //! A JSON Schema: the source's own bytes beside the compiled validator.
 
+mod cost;
+mod parts;
 mod secrets;
+mod shape;
 
 use std::fmt;
 use std::sync::{LazyLock, OnceLock};
 
-use jsonschema::{ValidationError, Validator};
+use jsonschema::{PatternOptions, ValidationError, Validator};
 use serde_json::Value;
 use toolway_types::RawJson;
 
+use cost::Walk;
 pub(crate) use secrets::Secrets;
+use shape::Shape;
 
 /// How many violations are reported one by one.
 const MAX_VIOLATIONS: usize = 50;
 /// How long one violation's text, and its pointer, may be, in bytes.
 const MAX_VIOLATION_TEXT: usize = 300;
-/// Of a value with more parts than this only the first violation is looked for: every part can violate, and
-/// the validator keeps them all before it gives the first.
-const MAX_PARTS: usize = 10_000;
+/// Where listing what is wrong takes more steps than this, only the first violation is looked for, or none where
+/// even that could take as long: every part of a value can violate, each for as many reasons as there are choices,
+/// and the validator keeps them all before it gives the first.
+const LISTING: u64 = 20_000;
+/// Where saying yes or no takes more steps than this, the answer is no.
+const JUDGING: u64 = 50_000_000;
+/// How often a pattern that looks around or back may try again on one text.
+const TRIES: usize = 10_000;
+
+/// Longest arguments, in bytes, that are checked on the spot.
+const LIGHT_BYTES: usize = 64 << 10;
+/// Largest weight of a schema that is checked on the spot.
+const LIGHT_WEIGHT: u32 = 5_000;
+/// What the two may come to together: some milliseconds at the very worst.
+const LIGHT_STEPS: u64 = 1 << 20;
 
 /// What stands for no schema: arguments are an object, whatever is in it.
 static ANY_OBJECT: LazyLock<Value> = LazyLock::new(|| serde_json::json!({ "type": "object" }));
@@ -34,6 +51,9 @@ pub enum SchemaError {
     /// It does not compile, or refers to something outside itself.
     #[error("the schema does not compile: {0}")]
     DoesNotCompile(String),
+    /// Checking values against it would take more than may be asked, or never end.
+    #[error("the schema {0}")]
+    TooMuch(String),
 }
 
 /// A JSON Schema that compiles (draft 2020-12, or the draft that its `$schema` names). Nothing is ever fetched.
@@ -45,6 +65,7 @@ pub struct Schema {
     validator: OnceLock<Option<Validator>>,
     /// Which values do not belong into records; none where nothing is marked.
     secrets: Option<Box<Secrets>>,
+    shape: Shape,
 }
 
 impl Schema {
@@ -81,8 +102,9 @@ impl Schema {
     }
 
     fn compile(raw: Option<RawJson>, value: &Value) -> Result<Self, SchemaError> {
+        let shape = Shape::of(value).map_err(SchemaError::TooMuch)?;
         build(value).map_err(|error| SchemaError::DoesNotCompile(cut(&error.to_string())))?;
-        Ok(Self { raw, validator: OnceLock::new(), secrets: Secrets::of(value).map(Box::new) })
+        Ok(Self { raw, validator: OnceLock::new(), secrets: Secrets::of(value).map(Box::new), shape })
     }
 
     /// None only where what compiled once does not any more.
@@ -110,8 +132,26 @@ impl Schema {
         self.secrets.as_deref()
     }
 
+    /// Whether checking arguments of so many bytes is more than belongs into a task that others wait for.
+    pub(crate) fn is_heavy_for(&self, bytes: usize) -> bool {
+        bytes > LIGHT_BYTES
+            || self.shape.weight > LIGHT_WEIGHT
+            || u64::from(self.shape.weight).saturating_mul(bytes as u64) > LIGHT_STEPS
+    }
+
+    /// Whether a value fits.
     pub(crate) fn accepts(&self, value: &Value) -> bool {
         self.validator().is_some_and(|validator| validator.is_valid(value))
+    }
+
+    /// Whether saying if a value fits takes no longer than may be asked. Worth asking only where it is heavy.
+    pub(crate) fn can_judge(&self, value: &Value) -> bool {
+        let Some(raw) = &self.raw else { return true };
+        let most = u64::from(self.shape.weight).saturating_mul(parts(value, PARTS) as u64);
+        if self.shape.is_unclear || (most <= JUDGING && !self.shape.has_patterns) {
+            return most <= JUDGING;
+        }
+        Walk::can_judge(&raw.to_value(), value, JUDGING)
     }
 
     /// Every violation, each with the JSON pointer of the offending value; empty where the value fits. The
@@ -133,7 +173,10 @@ impl Schema {
             format!("{place}: {}", cut(&text))
         };
         let Some(validator) = self.validator() else { return vec!["the schema does not compile".to_owned()] };
-        if parts(value, MAX_PARTS) > MAX_PARTS {
+        if !self.can_list(value) {
+            if self.shape.is_unclear || self.shape.is_recursive || self.shape.has_choices {
+                return vec!["(the arguments): too much may be wrong with them to list it".to_owned()];
+            }
             let mut found: Vec<_> = validator.validate(value).err().iter().map(say).collect();
             found.push("the arguments are too large to list what else is wrong with them".to_owned());
             return found;
@@ -145,6 +188,16 @@ impl Schema {
             found.push(format!("and {more} more"));
         }
         found
+    }
+
+    fn can_list(&self, value: &Value) -> bool {
+        let Some(raw) = &self.raw else { return true };
+        let Shape { weight, is_recursive, is_unclear, .. } = self.shape;
+        if is_unclear {
+            return false;
+        }
+        let most = u64::from(weight).saturating_mul(parts(value, PARTS) as u64);
+        (most <= LISTING && !is_recursive) || Walk::can_list(&raw.to_value(), value, LISTING)
     }
 }
 
@@ -160,8 +213,15 @@ fn parsed(raw: &RawJson) -> Result<Value, SchemaError> {
     raw.to().map_err(|error| SchemaError::DoesNotCompile(cut(&error.to_string())))
 }
 
+/// Formats are annotations in every draft. Patterns are matched in linear time, but for those that look around or
+/// back: they are matched by trying, for as long as that may take.
 fn build(schema: &Value) -> Result<Validator, ValidationError<'static>> {
-    jsonschema::options().offline().build(schema)
+    let patterns = PatternOptions::fancy_regex().backtrack_limit(TRIES);
+    jsonschema::options()
+        .offline()
+        .should_validate_formats(false)
+        .with_pattern_options(patterns)
+        .build(schema)
 }
 
 fn kind(value: &Value) -> &'static str {
@@ -174,6 +234,9 @@ fn kind(value: &Value) -> &'static str {
         Value::Object(_) => "an object",
     }
 }
+
+/// As far as the parts of a value are counted: JSON of 16 MiB has no more.
+const PARTS: usize = 16 << 20;
 
 /// How many values a value is made of, counted as far as `enough`.
 fn parts(value: &Value, enough: usize) -> usize {

@@ -12,6 +12,9 @@ use crate::schema::{Schema, SchemaError};
 
 pub use cache::SpecCache;
 
+/// Most permissions that one tool may name.
+const MAX_PERMISSIONS: usize = 100;
+
 /// Why a spec was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadSpec {
@@ -24,6 +27,9 @@ pub enum BadSpec {
     /// Its `output_schema` can't be used.
     #[error("output_schema: {0}")]
     Output(SchemaError),
+    /// It needs more permissions than a person can be asked for.
+    #[error("it names {0} permissions, more than the {MAX_PERMISSIONS} allowed")]
+    TooManyPermissions(usize),
     /// It is not a spec at all.
     #[error("it is not a tool spec: {0}")]
     Form(String),
@@ -38,6 +44,8 @@ pub enum SpecFlag {
     InvisibleCharacters,
     /// The annotations have the wrong form and are not read.
     UnreadableAnnotations,
+    /// The name is not in snake_case, as the names of Toolway's own tools are.
+    NotSnakeCase,
 }
 
 impl SpecFlag {
@@ -48,6 +56,7 @@ impl SpecFlag {
             Self::NoDescription => "no_description",
             Self::InvisibleCharacters => "invisible_characters",
             Self::UnreadableAnnotations => "unreadable_annotations",
+            Self::NotSnakeCase => "not_snake_case",
         }
     }
 }
@@ -60,6 +69,7 @@ pub struct ToolSpec {
     parameters: Arc<Schema>,
     output: Option<Arc<Schema>>,
     annotations: Annotations,
+    permissions: Box<[Box<str>]>,
     flags: Vec<SpecFlag>,
 }
 
@@ -80,7 +90,17 @@ impl ToolSpec {
         parameters: Arc<Schema>,
         output: Option<Arc<Schema>>,
     ) -> Result<Self, BadSpec> {
-        let name = document.name.parse()?;
+        let name: ToolName = document.name.parse()?;
+        let mut permissions: Vec<Box<str>> = Vec::new();
+        if document.permissions.len() > MAX_PERMISSIONS {
+            return Err(BadSpec::TooManyPermissions(document.permissions.len()));
+        }
+        for permission in &document.permissions {
+            if !permissions.iter().any(|it| **it == **permission) {
+                permissions.push(permission.as_str().into());
+            }
+        }
+        let permissions = permissions.into();
         let mut flags = Vec::new();
         match document.description.as_deref() {
             None | Some("") => flags.push(SpecFlag::NoDescription),
@@ -97,7 +117,10 @@ impl ToolSpec {
                 Annotations::default()
             }
         };
-        Ok(Self { document, name, parameters, output, annotations, flags })
+        if !is_snake_case(name.as_str()) {
+            flags.push(SpecFlag::NotSnakeCase);
+        }
+        Ok(Self { document, name, parameters, output, annotations, permissions, flags })
     }
 
     /// What the source said, byte for byte where that matters.
@@ -136,6 +159,11 @@ impl ToolSpec {
         &self.annotations
     }
 
+    /// The permissions that running it needs, each once.
+    pub(crate) fn permissions(&self) -> &[Box<str>] {
+        &self.permissions
+    }
+
     /// How long the source says that one run may take.
     #[must_use]
     pub fn timeout(&self) -> Option<Duration> {
@@ -159,6 +187,14 @@ impl ToolSpec {
     pub fn flags(&self) -> &[SpecFlag] {
         &self.flags
     }
+}
+
+/// Whether a name is made of words in lower case with one `_` between them, the first beginning with a letter.
+fn is_snake_case(name: &str) -> bool {
+    let is_word = |word: &str| {
+        !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+    };
+    name.starts_with(|first: char| first.is_ascii_lowercase()) && name.split('_').all(is_word)
 }
 
 #[cfg(test)]

@@ -82,7 +82,7 @@ impl Asking<'_> {
         {
             return match verdict {
                 Verdict::Granted => {
-                    open.approved_by(format!("grant:{grant}"));
+                    open.approved_by(&format!("grant:{grant}"));
                     Ok(())
                 }
                 Verdict::DeniedAlways => Err(self
@@ -92,12 +92,17 @@ impl Asking<'_> {
         }
         let question = self.question(kind, reason, caller_may_answer);
         let patience = self.settings.person_timeout;
+        // What only an owner may answer is shown to a caller that is one.
+        let may_answer = caller_may_answer || self.call.caller.principal.role.is_owner();
+        let sink = self.call.questions.as_ref().filter(|_| may_answer);
         open.waits_for_person(true);
-        let answer =
-            self.engine.questions.ask(question.clone(), self.call.questions.as_ref(), patience).await;
+        let answer = self.engine.questions.ask(question.clone(), sink, patience).await;
         open.waits_for_person(false);
         match answer {
             Asked::NobodyThere => Err(self.unavailable(permission.as_deref(), "nobody is there to ask")),
+            Asked::TooMany => {
+                Err(self.unavailable(permission.as_deref(), "too many questions are open already"))
+            }
             Asked::NoAnswer => {
                 let within = format!("nobody answered within {} s", patience.as_secs());
                 Err(self.unavailable(permission.as_deref(), &within))
@@ -122,7 +127,7 @@ impl Asking<'_> {
         }
         match answer.choice {
             Choice::Granted => {
-                open.approved_by(answer.by.to_string());
+                open.approved_by(&answer.by.0);
                 Ok(())
             }
             refused => Err(self.refusal(question.kind.permission().map(AsRef::as_ref), refused)),
@@ -156,7 +161,8 @@ impl Asking<'_> {
             session: caller.session.clone(),
             reason,
             arguments: self.preview(),
-            caller_may_answer,
+            // An owner who calls is an owner who is there.
+            caller_may_answer: caller_may_answer || caller.principal.role.is_owner(),
             asked_ms: now,
             expires_ms: now.saturating_add(patience),
         }

@@ -13,7 +13,7 @@ use super::record::OpenRecord;
 use super::redact::redacted;
 use crate::arguments::Arguments;
 use crate::context::CallContext;
-use crate::engine::EngineSettings;
+use crate::engine::{Engine, EngineSettings};
 use crate::hook::{After, Before, HookEntry, HookFault, HookedCall, OnFault};
 
 /// A call as its hooks see it; none where no hook is for it.
@@ -65,14 +65,15 @@ impl Hooked {
     /// Asks the hooks before the call; gives the arguments to run with.
     pub(super) async fn before(
         &mut self,
+        engine: &Arc<Engine>,
+        settings: &Arc<EngineSettings>,
         target: &Target,
-        settings: &EngineSettings,
         open: &mut OpenRecord<'_>,
     ) -> Result<Arguments, ToolError> {
         let entries = self.entries.clone();
         for entry in self.mine.iter().filter_map(|at| entries.get(*at)).filter(|entry| entry.before) {
-            let said = bounded(entry, entry.hook.before(&self.call)).await;
-            match said {
+            // In a block of its own, so that what crashes before there is a question is bounded too.
+            match bounded(entry, async { entry.hook.before(&self.call).await }).await {
                 Ok(Before::Continue) => {}
                 Ok(Before::Cancel { reason }) => {
                     open.changed_by(&entry.name);
@@ -83,15 +84,13 @@ impl Hooked {
                 }
                 Ok(Before::Modify(raw)) => {
                     open.changed_by(&entry.name);
-                    self.call.arguments =
-                        arguments::check(raw, target.tool.spec(), settings).map_err(|bad| {
-                            let message = format!(
-                                "The hook {:?} changed the arguments: {}",
-                                entry.name, bad.error.message
-                            );
-                            ToolError::new(Code::InvalidArguments, message)
-                                .with_hint("The hook has to be mended by the owner")
-                        })?;
+                    let checked = arguments::of_hook(engine, settings, raw, target.tool.spec()).await;
+                    self.call.arguments = checked.map_err(|bad| {
+                        let message =
+                            format!("The hook {:?} changed the arguments: {}", entry.name, bad.error.message);
+                        ToolError::new(Code::InvalidArguments, message)
+                            .with_hint("The hook has to be mended by the owner")
+                    })?;
                     let marked = target.tool.spec().parameters().secrets();
                     open.ran_with(redacted(&self.call.arguments, marked, &settings.redact));
                 }
@@ -110,7 +109,7 @@ impl Hooked {
     ) -> Result<ToolOutput, ToolError> {
         let mut outcome = Outcome::from(result);
         for entry in self.mine().filter(|entry| entry.after) {
-            match bounded(entry, entry.hook.after(&self.call, &outcome)).await {
+            match bounded(entry, async { entry.hook.after(&self.call, &outcome).await }).await {
                 Ok(After::Keep) => {}
                 Ok(After::Replace(output)) => {
                     open.changed_by(&entry.name);

@@ -77,11 +77,25 @@ impl Engine {
             async move {
                 let (after, ended) =
                     place.map_or((Vec::new(), None), |place| (place.after, Some(place.ended)));
-                for earlier in after {
-                    earlier.cancelled().await;
-                }
-                // It is never closed.
-                let _lane = lane.acquire().await;
+                let cancelled = async {
+                    match &call.cancel {
+                        Some(cancel) => cancel.cancelled().await,
+                        None => std::future::pending().await,
+                    }
+                };
+                let turn = async {
+                    for earlier in after {
+                        earlier.cancelled().await;
+                    }
+                    // It is never closed.
+                    lane.acquire().await
+                };
+                // One that is cancelled has nothing to wait for: it ends at once.
+                let _lane = tokio::select! {
+                    biased;
+                    () = cancelled => None,
+                    lane = turn => Some(lane),
+                };
                 let finished = self.call(call).await;
                 drop(ended);
                 finished

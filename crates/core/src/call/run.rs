@@ -27,7 +27,7 @@ type RunResult = Result<ToolOutput, ToolError>;
 /// Gets a person's consent where the rules want it, asks the hooks, and runs the tool.
 pub(super) async fn run(
     engine: &Arc<Engine>,
-    settings: &EngineSettings,
+    settings: &Arc<EngineSettings>,
     call: Call,
     target: Target,
     arguments: Arguments,
@@ -45,10 +45,7 @@ pub(super) async fn run(
         return open.close(Err(refused)).await;
     }
     let spec = target.tool.spec();
-    // The one deadline: the least of the tool's limit, the caller's and the cap.
-    let limit = settings.tool_timeout(&target.id, spec).min(settings.timeout_cap);
-    let limit = limit.min(call.timeout.unwrap_or(limit));
-    let limits = Limits { run: limit, silence: spec.progress_timeout() };
+    let limits = Limits { run: limit(settings, &call, &target), silence: spec.progress_timeout() };
     let clock = RunClock::start(limits.run, None, settings.person_timeout);
     let context = CallContext::new(call.id, call.caller, clock, call.progress);
     open.runs_in(&context);
@@ -66,7 +63,7 @@ pub(super) async fn run(
                 open.committed().await;
                 match &mut hooked {
                     None => Ok(arguments),
-                    Some(hooked) => hooked.before(&target, settings, &mut open).await,
+                    Some(hooked) => hooked.before(engine, settings, &target, &mut open).await,
                 }
             } => arguments,
         };
@@ -89,6 +86,12 @@ pub(super) async fn run(
     open.close(result.and_then(|output| within_size(output, settings.output_bytes, &context))).await
 }
 
+/// The one deadline: the least of the tool's limit, the caller's and the cap.
+pub(super) fn limit(settings: &EngineSettings, call: &Call, target: &Target) -> Duration {
+    let limit = settings.tool_timeout(&target.id, target.tool.spec()).min(settings.timeout_cap);
+    limit.min(call.timeout.unwrap_or(limit))
+}
+
 /// Waits until the call is ended from outside the tool.
 async fn stopped(engine: &Engine, context: &CallContext, cancel: Option<&CancellationToken>) -> CancelReason {
     tokio::select! {
@@ -102,7 +105,7 @@ async fn stopped(engine: &Engine, context: &CallContext, cancel: Option<&Cancell
 }
 
 /// Waits until the caller or the gateway ends the call.
-async fn ended_from_outside(engine: &Engine, cancel: Option<&CancellationToken>) -> CancelReason {
+pub(super) async fn ended_from_outside(engine: &Engine, cancel: Option<&CancellationToken>) -> CancelReason {
     let cancelled = async {
         match cancel {
             Some(cancel) => cancel.cancelled().await,
@@ -117,7 +120,7 @@ async fn ended_from_outside(engine: &Engine, cancel: Option<&CancellationToken>)
 }
 
 /// What a call ends in that somebody other than a clock ended.
-fn ended(reason: CancelReason) -> ToolError {
+pub(super) fn ended(reason: CancelReason) -> ToolError {
     match reason {
         CancelReason::Shutdown => ToolError::new(Code::ShuttingDown, "The gateway is shutting down"),
         _ => ToolError::new(Code::Cancelled, "The call was cancelled"),
@@ -247,19 +250,46 @@ impl Drop for RunningTask<'_> {
         let Some(handle) = self.handle.take() else { return };
         // The reason that was given before stands. An answer that is here is lost with its caller.
         let _ = self.context.cancel(CancelReason::Caller);
-        handle.abort();
-        if handle.is_finished() {
-            return;
-        }
-        // An async tool ends at its next step. Code that blocks can't be aborted, so it is counted until it ends.
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        let engine = self.engine.clone();
-        engine.flight.abandoned.fetch_add(1, Ordering::AcqRel);
-        runtime.spawn(async move {
-            let _ = handle.await;
-            engine.flight.abandoned.fetch_sub(1, Ordering::AcqRel);
-        });
+        abandon(self.engine, handle);
     }
+}
+
+/// Aborts a task. Async code ends at its next step; code that blocks can't be aborted, so it is counted until it
+/// ends.
+fn abandon<T: Send + 'static>(engine: &Arc<Engine>, task: JoinHandle<T>) {
+    task.abort();
+    if task.is_finished() {
+        return;
+    }
+    let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+    let engine = engine.clone();
+    engine.flight.abandoned.fetch_add(1, Ordering::AcqRel);
+    runtime.spawn(async move {
+        let _ = task.await;
+        engine.flight.abandoned.fetch_sub(1, Ordering::AcqRel);
+    });
+}
+
+/// Waits for a task that may block. Dropped before its end, the task is abandoned.
+pub(super) async fn until_end<T: Send + 'static>(
+    engine: &Arc<Engine>,
+    task: JoinHandle<T>,
+) -> Result<T, JoinError> {
+    struct Waiting<'a, T: Send + 'static>(Option<JoinHandle<T>>, &'a Arc<Engine>);
+    impl<T: Send + 'static> Drop for Waiting<'_, T> {
+        fn drop(&mut self) {
+            if let Some(task) = self.0.take() {
+                abandon(self.1, task);
+            }
+        }
+    }
+    let mut waiting = Waiting(Some(task), engine);
+    let ended = match &mut waiting.0 {
+        Some(task) => task.await,
+        None => std::future::pending().await,
+    };
+    waiting.0 = None;
+    ended
 }
 
 /// Waits for this call's turn where its source has sequential tools: those run alone, others side by side.
@@ -286,7 +316,7 @@ fn panic_message(panic: &(dyn Any + Send)) -> String {
     format!("The tool crashed: {}", text.unwrap_or("it gave no reason"))
 }
 
-fn words(duration: Duration) -> String {
+pub(super) fn words(duration: Duration) -> String {
     if duration.as_millis().is_multiple_of(1000) {
         format!("{} s", duration.as_secs())
     } else {

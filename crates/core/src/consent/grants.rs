@@ -194,10 +194,14 @@ impl Grants {
         if self.held.read().len() >= MAX_GRANTS && !self.forget_a_session() {
             return Err(BadGrant::TooMany(MAX_GRANTS));
         }
-        if !matches!(grant.whose, GrantFor::Session(..)) {
-            self.keeper.keep(&grant).await?;
+        // It holds from now on, so that it also holds where whoever waits for it to be written goes meanwhile.
+        self.held.write().push(Held { grant: grant.clone(), tools });
+        if !matches!(grant.whose, GrantFor::Session(..))
+            && let Err(error) = self.keeper.keep(&grant).await
+        {
+            self.held.write().retain(|held| held.grant.id != grant.id);
+            return Err(error.into());
         }
-        self.held.write().push(Held { grant, tools });
         Ok(())
     }
 
@@ -213,7 +217,7 @@ impl Grants {
     /// Takes a grant back, from the next call on. False where there is none of this id.
     ///
     /// # Errors
-    /// [`NotKept`] where that could not be written: it holds no more, until a restart.
+    /// [`NotKept`] where that could not be written: it holds no more, until a restart. It can be tried again.
     pub async fn revoke(&self, id: GrantId) -> Result<bool, NotKept> {
         let was_there = {
             let mut held = self.held.write();
@@ -221,9 +225,7 @@ impl Grants {
             held.retain(|held| held.grant.id != id);
             held.len() != before
         };
-        if was_there {
-            self.keeper.revoke(id).await?;
-        }
+        self.keeper.revoke(id).await?;
         Ok(was_there)
     }
 
@@ -259,10 +261,19 @@ impl Grants {
             (Scope::Always, ..) => GrantFor::Principal(principal),
             _ => return,
         };
+        let (permission, tool) = (question.kind.permission().cloned(), escaped(&question.tool));
+        // Another call's question may have had the same answer; what is taken back once must not hold any more.
+        let is_same = |held: &Held| {
+            let Grant { permission: p, tool: t, whose: w, verdict: v, expires_ms, .. } = &held.grant;
+            *p == permission && *t == tool && *w == whose && *v == verdict && expires_ms.is_none()
+        };
+        if self.held.read().iter().any(is_same) {
+            return;
+        }
         let grant = Grant {
             id: GrantId::new(),
-            permission: question.kind.permission().cloned(),
-            tool: escaped(&question.tool),
+            permission,
+            tool,
             whose,
             verdict,
             created_ms: now_ms,

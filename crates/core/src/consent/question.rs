@@ -40,7 +40,8 @@ pub enum QuestionKind {
     Permission(Arc<str>),
     /// Whether the call may run.
     Approval,
-    /// Whether the call may run though its tool is not what it was. Only an owner may say.
+    /// Whether the call may run though its tool is not what it was. Only an owner may say, for this call
+    /// or for always.
     ChangedTool,
 }
 
@@ -101,7 +102,8 @@ pub enum Choice {
     Granted,
     /// Not this time.
     Denied,
-    /// No, and do not ask again.
+    /// No, and do not ask again: for as long as the scope says, and where that is [`Scope::Once`] for as long as
+    /// whoever answers may say.
     DeniedAlways,
 }
 

@@ -9,10 +9,12 @@ use parking_lot::Mutex;
 use tokio::sync::{broadcast, oneshot};
 use toolway_types::Principal;
 
-use super::question::{Answer, CannotAnswer, Choice, Question, QuestionId, Scope};
+use super::question::{Answer, CannotAnswer, Choice, Question, QuestionId, QuestionKind, Scope};
 
 /// Most questions open at a time.
 const MAX_OPEN: usize = 1000;
+/// Most of them that one principal's calls ask.
+const MAX_OPEN_EACH: usize = 100;
 /// Events that a slow watcher may be behind.
 const BEHIND: usize = 256;
 
@@ -36,7 +38,7 @@ pub enum QuestionEvent {
     Over(Arc<Question>, Closed),
 }
 
-/// Shows the questions of one call to whoever made it. Must not block.
+/// Shows the questions of one call that its caller may answer to that caller. Must not block.
 pub type QuestionSink = Arc<dyn Fn(&QuestionEvent) + Send + Sync>;
 
 /// What became of a question.
@@ -46,6 +48,8 @@ pub(crate) enum Asked {
     Answered(Answer),
     /// Nobody is there who may answer.
     NobodyThere,
+    /// Too many questions are open already.
+    TooMany,
     /// Nobody answered in time.
     NoAnswer,
 }
@@ -98,7 +102,10 @@ impl Drop for Withdraw<'_> {
     fn drop(&mut self) {
         self.questions.open.lock().remove(&self.question.id);
         let event = QuestionEvent::Over(self.question.clone(), self.closed.clone());
-        self.questions.tell(&event, self.sink);
+        if let Some(sink) = self.sink {
+            sink(&event);
+        }
+        self.questions.tell_watchers(&event);
     }
 }
 
@@ -140,6 +147,7 @@ impl Questions {
         found.question.may_answer(by, scope)?;
         let Some(found) = open.remove(&id) else { return Err(CannotAnswer::NotOpen) };
         drop(open);
+        let (choice, scope) = meant(choice, scope, by, &found.question);
         let answer = Answer { choice, scope, by: by.id.clone() };
         // Its call may end at this moment; then nothing waits for the answer any more.
         found.answer.send(answer).map_err(|_| CannotAnswer::NotOpen)?;
@@ -158,25 +166,33 @@ impl Questions {
         self.len() == 0
     }
 
-    /// Asks, and waits for the answer. `sink` reaches the caller, where it is there to be asked.
+    /// Asks, and waits for the answer. `sink` reaches the caller, where it is there and may answer.
     pub(crate) async fn ask(
         &self,
         question: Question,
         sink: Option<&QuestionSink>,
         patience: Duration,
     ) -> Asked {
-        let sink = sink.filter(|_| question.caller_may_answer);
         let question = Arc::new(question);
         let (answer, answered) = oneshot::channel();
+        let asked = QuestionEvent::Asked(question.clone());
         {
             let mut open = self.open.lock();
-            if (sink.is_none() && self.watchers.load(Ordering::SeqCst) == 0) || open.len() >= MAX_OPEN {
+            if sink.is_none() && self.watchers.load(Ordering::SeqCst) == 0 {
                 return Asked::NobodyThere;
             }
+            let of_principal = open.values().filter(|open| open.question.principal == question.principal);
+            if open.len() >= MAX_OPEN || of_principal.take(MAX_OPEN_EACH).count() == MAX_OPEN_EACH {
+                return Asked::TooMany;
+            }
             open.insert(question.id, Open { question: question.clone(), answer });
-            self.tell(&QuestionEvent::Asked(question.clone()), sink);
+            self.tell_watchers(&asked);
         }
         let mut withdraw = Withdraw { questions: self, question, sink, closed: Closed::Withdrawn };
+        // Not under the lock: who is told may answer at once.
+        if let Some(sink) = sink {
+            sink(&asked);
+        }
         match tokio::time::timeout(patience, answered).await {
             Ok(Ok(answer)) => {
                 withdraw.closed = Closed::Answered(answer.clone());
@@ -189,14 +205,23 @@ impl Questions {
         }
     }
 
-    fn tell(&self, event: &QuestionEvent, sink: Option<&QuestionSink>) {
-        if let Some(sink) = sink {
-            sink(event);
-        }
+    fn tell_watchers(&self, event: &QuestionEvent) {
         if self.watchers.load(Ordering::SeqCst) > 0 {
             // The last watcher may have just gone.
             let _ = self.events.send(event.clone());
         }
+    }
+}
+
+/// What an answer means: who says no for good without saying for how long says it for as long as they may.
+fn meant(choice: Choice, scope: Scope, by: &Principal, question: &Question) -> (Choice, Scope) {
+    match (choice, scope) {
+        // Only calls as they are now are asked about, so there is nothing to keep.
+        (Choice::DeniedAlways, _) if question.kind == QuestionKind::ChangedTool => (Choice::Denied, scope),
+        (Choice::DeniedAlways, Scope::Once) if by.role.is_owner() => (choice, Scope::Always),
+        (Choice::DeniedAlways, Scope::Once) if question.session.is_some() => (choice, Scope::Session),
+        (Choice::DeniedAlways, Scope::Once) => (Choice::Denied, scope),
+        _ => (choice, scope),
     }
 }
 

@@ -23,29 +23,24 @@ struct Counted {
     tool: Option<ToolId>,
 }
 
-/// A bucket of calls that may be made; it fills again over a minute.
-#[derive(Debug)]
+/// The time over which a used-up limit fills again.
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// A bucket of calls that may be made; each call takes a share that comes back over a minute.
+#[derive(Debug, Clone, Copy)]
 struct Bucket {
-    left: f64,
-    at: Instant,
-    per_minute: f64,
+    /// When it is full again.
+    full_at: Instant,
 }
 
 impl Bucket {
-    fn refill(&mut self, per_minute: f64, now: Instant) {
-        let since = now.saturating_duration_since(self.at).as_secs_f64();
-        self.left = (self.left + since * per_minute / 60.0).min(per_minute);
-        self.at = now;
-        self.per_minute = per_minute;
-    }
-
-    /// Takes one call, or says how long until there is one.
-    fn take(&mut self) -> Result<(), Duration> {
-        if self.left >= 1.0 {
-            self.left -= 1.0;
-            return Ok(());
+    /// The bucket after one more call of `per_minute`, or how long until there may be one.
+    fn after_one(self, per_minute: u32, now: Instant) -> Result<Self, Duration> {
+        let full_at = self.full_at.max(now) + MINUTE / per_minute.max(1);
+        match (full_at - now).checked_sub(MINUTE) {
+            None | Some(Duration::ZERO) => Ok(Self { full_at }),
+            Some(over) => Err(over),
         }
-        Err(Duration::from_secs_f64((1.0 - self.left) * 60.0 / self.per_minute))
     }
 }
 
@@ -100,12 +95,10 @@ impl Limiter {
             None => None,
             Some(limit) => Some(self.start(counted(None), limit, &rule.name)?),
         };
-        if let Some(limit) = definition.calls_per_minute_per_tool {
-            self.take(counted(Some(tool)), limit, &rule.name, "of this tool ")?;
-        }
-        if let Some(limit) = definition.calls_per_minute {
-            self.take(counted(None), limit, &rule.name, "")?;
-        }
+        let per_tool = definition.calls_per_minute_per_tool.map(|limit| (limit, Some(tool), "of this tool "));
+        let in_all = definition.calls_per_minute.map(|limit| (limit, None, ""));
+        let limits = [per_tool, in_all].into_iter().flatten();
+        self.take(limits.map(|(limit, tool, which)| (counted(tool), limit, which)), &rule.name)?;
         Ok(in_flight)
     }
 
@@ -121,35 +114,47 @@ impl Limiter {
         Ok(InFlight { limiter: self, counted })
     }
 
-    fn take(&self, counted: Counted, per_minute: u32, rule: &str, which: &str) -> Result<(), ToolError> {
+    /// Takes a call of each of these, or of none where one is used up.
+    fn take<'w>(
+        &self,
+        limits: impl Iterator<Item = (Counted, u32, &'w str)>,
+        rule: &str,
+    ) -> Result<(), ToolError> {
         let now = Instant::now();
-        let rate = f64::from(per_minute);
         let mut buckets = self.buckets.lock();
-        if buckets.len() >= BUCKETS && !buckets.contains_key(&counted) {
-            forget_full(&mut buckets, now);
+        let mut taken = Vec::new();
+        for (counted, per_minute, which) in limits {
+            let bucket = buckets.get(&counted).copied().unwrap_or(Bucket { full_at: now });
+            let bucket = bucket.after_one(per_minute, now).map_err(|wait| {
+                let message =
+                    format!("The policy allows {per_minute} calls {which}a minute, and they are used up");
+                let seconds = wait.as_secs_f64().ceil();
+                ToolError::new(Code::RateLimited, message)
+                    .with_hint(format!("Try again in {seconds} s; the rule is {rule:?}"))
+            })?;
+            taken.push((counted, bucket));
         }
-        let bucket = buckets.entry(counted).or_insert(Bucket { left: rate, at: now, per_minute: rate });
-        bucket.refill(rate, now);
-        bucket.take().map_err(|wait| {
-            let message =
-                format!("The policy allows {per_minute} calls {which}a minute, and they are used up");
-            let seconds = wait.as_secs_f64().ceil().max(1.0);
-            ToolError::new(Code::RateLimited, message)
-                .with_hint(format!("Try again in {seconds} s; the rule is {rule:?}"))
-        })
+        if buckets.len() + taken.len() > BUCKETS {
+            make_room(&mut buckets, now);
+        }
+        buckets.extend(taken);
+        Ok(())
     }
 }
 
-/// Makes room: buckets that have filled again say nothing, and where that is not enough all start anew.
-fn forget_full(buckets: &mut HashMap<Counted, Bucket>, now: Instant) {
-    buckets.retain(|_, bucket| {
-        bucket.refill(bucket.per_minute, now);
-        bucket.left < bucket.per_minute
-    });
-    if buckets.len() >= BUCKETS {
-        tracing::warn!("too many rates are counted at a time; all start anew");
-        buckets.clear();
+/// Forgets buckets that are full again, which say nothing, and where that is not enough half of the others: those
+/// that are full soonest.
+fn make_room(buckets: &mut HashMap<Counted, Bucket>, now: Instant) {
+    buckets.retain(|_, bucket| bucket.full_at > now);
+    if buckets.len() < BUCKETS / 2 {
+        return;
     }
+    tracing::warn!("too many rates are counted at a time; those that are used least start anew");
+    let mut times: Vec<_> = buckets.values().map(|bucket| bucket.full_at).collect();
+    let half = times.len() / 2;
+    let (_, middle, _) = times.select_nth_unstable(half);
+    let middle = *middle;
+    buckets.retain(|_, bucket| bucket.full_at > middle);
 }
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
 //! Which of a call's arguments its schema marks `writeOnly`: their values are not recorded. Where a mark can't
 //! be followed for certain, the value counts as marked.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use serde_json::{Map, Value};
+
+use super::parts::{references, target};
 
 /// The arguments that a schema marks `writeOnly`, by property name, wherever the property is.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -29,7 +31,8 @@ const ONE: &[&str] = &[
 const LISTS: &[&str] = &["allOf", "anyOf", "oneOf", "items", "prefixItems"];
 /// The same for keywords that hold schemas by name.
 const MAPS: &[&str] = &["dependentSchemas", "patternProperties"];
-const REFERENCES: &[&str] = &["$ref", "$dynamicRef", "$recursiveRef"];
+/// Schemas that are looked at in all. Where there are more to look at, everything counts as marked.
+const MAX_LOOKS: usize = 1_000_000;
 
 impl Secrets {
     /// None where nothing in the schema is marked.
@@ -37,8 +40,10 @@ impl Secrets {
         if !mentions_write_only(schema) {
             return None;
         }
-        let mut secrets = Self { all: is_marked(schema, schema, &mut Vec::new()), ..Self::default() };
-        secrets.collect(schema, schema);
+        let mut search = Search { root: schema, unmarked: HashSet::new(), looks: MAX_LOOKS };
+        let mut secrets = Self { all: search.is_marked(schema), ..Self::default() };
+        secrets.collect(schema, &mut search);
+        secrets.all |= search.looks == 0;
         Some(secrets)
     }
 
@@ -52,44 +57,58 @@ impl Secrets {
         self.names.contains(name)
     }
 
-    fn collect(&mut self, schema: &Value, root: &Value) {
+    fn collect<'s>(&mut self, schema: &'s Value, search: &mut Search<'s>) {
         match schema {
             Value::Object(fields) => {
                 if let Some(Value::Object(properties)) = fields.get("properties") {
                     for (name, property) in properties {
-                        if is_marked(property, root, &mut Vec::new()) {
+                        if search.is_marked(property) {
                             self.names.insert(name.as_str().into());
                         }
                     }
                 }
-                fields.values().for_each(|inner| self.collect(inner, root));
+                fields.values().for_each(|inner| self.collect(inner, search));
             }
-            Value::Array(items) => items.iter().for_each(|inner| self.collect(inner, root)),
+            Value::Array(items) => items.iter().for_each(|inner| self.collect(inner, search)),
             _ => {}
         }
     }
 }
 
-/// Whether a value of this schema is secret. `seen` are the schemas already looked at.
-fn is_marked<'a>(schema: &'a Value, root: &'a Value, seen: &mut Vec<&'a Value>) -> bool {
-    let Value::Object(fields) = schema else { return false };
-    if fields.get("writeOnly") == Some(&Value::Bool(true)) {
-        return true;
-    }
-    if seen.iter().any(|it| std::ptr::eq(*it, schema)) {
-        return false;
-    }
-    seen.push(schema);
-    REFERENCES.iter().filter_map(|keyword| fields.get(*keyword)).any(|reference| {
-        let Some(target) = target(reference, root) else { return true };
-        is_marked(target, root, seen)
-    }) || parts(fields).any(|part| is_marked(part, root, seen))
+/// Looks for marks.
+struct Search<'s> {
+    root: &'s Value,
+    /// Schemas from which no mark can be reached.
+    unmarked: HashSet<*const Value>,
+    /// How many more may be looked at.
+    looks: usize,
 }
 
-/// The schema a reference leads to, where it is a plain pointer into this document.
-fn target<'a>(reference: &Value, root: &'a Value) -> Option<&'a Value> {
-    let pointer = reference.as_str()?.strip_prefix('#')?;
-    root.pointer(pointer)
+impl<'s> Search<'s> {
+    /// Whether a value of this schema is secret.
+    fn is_marked(&mut self, schema: &'s Value) -> bool {
+        let (mut seen, mut todo) = (HashSet::new(), vec![schema]);
+        while let Some(schema) = todo.pop() {
+            let Value::Object(fields) = schema else { continue };
+            if self.unmarked.contains(&std::ptr::from_ref(schema)) || !seen.insert(std::ptr::from_ref(schema))
+            {
+                continue;
+            }
+            if self.looks == 0 || fields.get("writeOnly") == Some(&Value::Bool(true)) {
+                return true;
+            }
+            self.looks -= 1;
+            for reference in references(fields) {
+                match target(reference, self.root) {
+                    Some(target) => todo.push(target),
+                    None => return true,
+                }
+            }
+            todo.extend(parts(fields));
+        }
+        self.unmarked.extend(seen);
+        false
+    }
 }
 
 fn parts(fields: &Map<String, Value>) -> impl Iterator<Item = &Value> {
