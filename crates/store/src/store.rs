@@ -47,6 +47,8 @@ pub(crate) struct Inner {
     pub(crate) migrations: &'static [Migration],
     /// Held by backups and restores, of which one goes on at a time.
     pub(crate) long_work: tokio::sync::Mutex<()>,
+    /// Held by statements that look through calls, of which one runs at a time.
+    pub(crate) looking_through: tokio::sync::Mutex<()>,
     closed_at_open: u64,
     ended: Mutex<Option<oneshot::Receiver<()>>>,
 }
@@ -125,6 +127,7 @@ impl Store {
             options,
             migrations,
             long_work: tokio::sync::Mutex::new(()),
+            looking_through: tokio::sync::Mutex::new(()),
             closed_at_open,
             ended: Mutex::new(Some(ended)),
         })))

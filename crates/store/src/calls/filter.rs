@@ -113,6 +113,27 @@ impl FromStr for StatusFilter {
 }
 
 impl CallFilter {
+    /// Whether an index leads to the calls it lets through, or it lets all through, so that none is looked at in
+    /// vain.
+    pub(super) fn is_found_by_an_index(&self) -> bool {
+        let Self {
+            tool,
+            source,
+            principal,
+            status,
+            since_ms: _,
+            until_ms: _,
+            session,
+            agent,
+            approved_by,
+            text,
+        } = self;
+        let open = *status == Some(StatusFilter::Status(CallStatus::Open));
+        let unindexed =
+            [source, principal, agent, approved_by].into_iter().any(Option::is_some) || tool.is_some();
+        text.is_none() && (session.is_some() || open || (!unindexed && status.is_none()))
+    }
+
     /// Adds its conditions of time to a statement that has a `WHERE` already.
     pub(super) fn push_times(&self, sql: &mut QueryBuilder<Sqlite>) {
         if let Some(since) = self.since_ms {

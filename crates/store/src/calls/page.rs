@@ -1,11 +1,12 @@
-//! Reading calls a page at a time, in either direction. Without a text to look for, one statement reads a page.
-//! With one, calls are looked through in steps, each bounded in calls and bytes, and the page ends when it is full
-//! or its time is up, wherever it got: so no reader is held for long, however many calls there are.
+//! Reading calls a page at a time, in either direction. Where an index leads to them, one statement reads a page.
+//! Else calls are looked through in steps, each bounded in calls and bytes, so that no reader is held for long,
+//! however many calls there are; and where a text is looked for, the page ends when its time is up, wherever it got.
 
 use std::collections::HashSet;
 use std::time::Duration;
 
 use futures_util::TryStreamExt;
+use sqlx::sqlite::SqliteRow;
 use sqlx::{QueryBuilder, Sqlite};
 use tokio::time::Instant;
 
@@ -92,72 +93,77 @@ pub(super) struct Step {
 impl Reading<'_> {
     /// The page from a place on.
     pub(super) async fn page(&self, from: Option<Cursor>, room: Room) -> Result<CallPage, StoreError> {
-        match &self.filter.text {
-            None => self.read(from, room).await,
-            Some(text) => self.search(&Needle::new(text), from, room).await,
+        let needle = self.filter.text.as_ref().map(Needle::new);
+        if needle.is_none() && self.filter.is_found_by_an_index() {
+            self.read(from, room).await
+        } else {
+            self.look_through(needle.as_ref(), from, room).await
         }
     }
 
     async fn read(&self, from: Option<Cursor>, room: Room) -> Result<CallPage, StoreError> {
         let mut sql = self.select(COLUMNS, from);
         sql.push(self.order.clause()).push_bind(as_number(room.calls.saturating_add(1)));
-        let mut page = CallPage::default();
-        let (mut last, mut bytes) = (None, 0);
+        let mut page = Filling::new(room);
         let mut rows = sql.build().fetch(self.store.readers());
         while let Some(row) = rows.try_next().await.map_err(StoreError::database(READING))? {
-            if page.calls.len() == room.calls || bytes > room.bytes {
-                page.next = last;
+            let (at, call) = place_and_call(&row)?;
+            if !page.takes(at, call) {
                 break;
             }
-            let (at, call) = place_and_call(&row)?;
-            last = Some(at);
-            bytes += call.weight();
-            page.calls.push(call);
         }
-        Ok(page)
+        Ok(page.page)
     }
 
-    async fn search(
+    async fn look_through(
         &self,
-        needle: &Needle,
+        needle: Option<&Needle>,
         from: Option<Cursor>,
         room: Room,
     ) -> Result<CallPage, StoreError> {
         let began = Instant::now();
-        let mut page = CallPage::default();
-        let (mut reached, mut bytes) = (from, 0);
+        // Only where a text is looked for does a page end before it is full.
+        let in_time = || needle.is_none() || began.elapsed() <= room.time;
+        let mut page = Filling::new(room);
+        let mut reached = from;
         loop {
-            let Step { candidates, end } = self.step(reached).await?;
+            let wanted = page.wanted();
+            let Step { candidates, end } = self.step(reached, needle.is_none().then_some(wanted)).await?;
             let mut rest = candidates.as_slice();
             while !rest.is_empty() {
                 let (now, later) = rest.split_at(statement_takes(rest));
-                for (at, call) in self.matching(needle, now, room.calls - page.calls.len()).await? {
-                    bytes += call.weight();
-                    page.calls.push(call);
-                    if page.calls.len() == room.calls || bytes > room.bytes {
-                        page.next = Some(at);
-                        return Ok(page);
+                let found = self.found(needle, now).await?;
+                let mut left = found.as_slice();
+                while !left.is_empty() {
+                    let (first, others) = left.split_at(page.wanted().min(left.len()));
+                    for (at, call) in self.whole(first).await? {
+                        if !page.takes(at, call) {
+                            return Ok(page.page);
+                        }
                     }
+                    left = others;
+                }
+                if let Some(last) = now.last().filter(|_| !in_time()) {
+                    return Ok(page.up_to(last.at));
                 }
                 rest = later;
-                if let Some(last) = now.last().filter(|_| began.elapsed() > room.time) {
-                    page.next = Some(last.at);
-                    return Ok(page);
-                }
             }
-            let Some(end) = end else { return Ok(page) };
+            let Some(end) = end else { return Ok(page.page) };
+            if !in_time() {
+                return Ok(page.up_to(end));
+            }
             reached = Some(end);
-            if began.elapsed() > room.time {
-                page.next = Some(end);
-                return Ok(page);
-            }
         }
     }
 
-    /// The step from a place on.
-    pub(super) async fn step(&self, from: Option<Cursor>) -> Result<Step, StoreError> {
+    /// The step from a place on; not more than so many candidates, where that is said.
+    pub(super) async fn step(&self, from: Option<Cursor>, most: Option<usize>) -> Result<Step, StoreError> {
         let end = self.end_of_step(from).await?;
-        Ok(Step { candidates: self.candidates(from, end).await?, end })
+        let most = most.map_or(STEP_ROWS, |most| as_number(most).min(STEP_ROWS));
+        let candidates = self.candidates(from, end, most).await?;
+        let last = candidates.last().filter(|_| as_number(candidates.len()) == most);
+        let end = last.map(|last| last.at).or(end);
+        Ok(Step { candidates, end })
     }
 
     /// Where the step from a place on ends; none where it takes all that is left. Read from an index alone.
@@ -166,9 +172,8 @@ impl Reading<'_> {
         self.filter.push_times(&mut sql);
         self.push_from(&mut sql, from);
         sql.push(self.order.clause()).push("1 OFFSET ").push_bind(STEP_ROWS - 1);
-        let row = sql.build().fetch_optional(self.store.readers()).await;
-        let row = row.map_err(StoreError::database(READING))?;
-        row.map(|row| place(&Columns(&row), 0, 1)).transpose()
+        let rows = self.rows(sql).await?;
+        rows.first().map(|row| place(&Columns(row), 0, 1)).transpose()
     }
 
     /// The calls of a step that the filter lets through but for the text, in order.
@@ -176,6 +181,7 @@ impl Reading<'_> {
         &self,
         from: Option<Cursor>,
         end: Option<Cursor>,
+        most: i64,
     ) -> Result<Vec<Candidate>, StoreError> {
         const WHAT: &str = "started_ms, seq, coalesce(octet_length(arguments), 0) \
              + coalesce(octet_length(ran_with), 0) + coalesce(octet_length(outcome), 0)";
@@ -184,9 +190,8 @@ impl Reading<'_> {
             let up_to = if self.order == CallOrder::NewestFirst { ">=" } else { "<=" };
             push_place(&mut sql, up_to, end);
         }
-        sql.push(self.order.clause()).push_bind(STEP_ROWS);
-        let rows =
-            sql.build().fetch_all(self.store.readers()).await.map_err(StoreError::database(READING))?;
+        sql.push(self.order.clause()).push_bind(most);
+        let rows = self.rows(sql).await?;
         let candidate = |row| {
             let columns = Columns(row);
             Ok(Candidate { at: place(&columns, 0, 1)?, bytes: columns.number(2)? })
@@ -194,43 +199,43 @@ impl Reading<'_> {
         rows.iter().map(candidate).collect()
     }
 
-    /// The places of those of these in which the text is.
-    pub(super) async fn matching_places(
+    /// The places of those of these in which the text is, where one is looked for, in order.
+    pub(super) async fn found(
         &self,
-        needle: &Needle,
+        needle: Option<&Needle>,
         candidates: &[Candidate],
-    ) -> Result<HashSet<i64>, StoreError> {
-        let mut sql = QueryBuilder::<Sqlite>::new("SELECT seq");
-        sql.push(THESE).push_bind(list(candidates.iter().map(|it| it.at.seq))).push("))");
-        needle.push_to(&mut sql);
-        let rows =
-            sql.build().fetch_all(self.store.readers()).await.map_err(StoreError::database(READING))?;
-        rows.iter().map(|row| Columns(row).number(0)).collect()
+    ) -> Result<Vec<i64>, StoreError> {
+        let mut seqs: Vec<i64> = candidates.iter().map(|it| it.at.seq).collect();
+        if let Some(needle) = needle {
+            let mut sql = QueryBuilder::<Sqlite>::new("SELECT seq");
+            sql.push(THESE).push_bind(list(&seqs)).push("))");
+            needle.push_to(&mut sql);
+            let rows = self.rows(sql).await?;
+            let found = rows.iter().map(|row| Columns(row).number(0)).collect::<Result<HashSet<_>, _>>()?;
+            seqs.retain(|seq| found.contains(seq));
+        }
+        Ok(seqs)
     }
 
-    /// The first of these in which the text is, at most so many, in order.
-    async fn matching(
-        &self,
-        needle: &Needle,
-        candidates: &[Candidate],
-        most: usize,
-    ) -> Result<Vec<(Cursor, CallRow)>, StoreError> {
-        let found = self.matching_places(needle, candidates).await?;
-        if found.is_empty() {
-            return Ok(Vec::new());
-        }
-        // Put into order here: SQLite would write the long texts to a file to sort them.
-        let first = candidates.iter().map(|it| it.at.seq).filter(|seq| found.contains(seq)).take(most);
+    /// Calls by their places, in order.
+    async fn whole(&self, seqs: &[i64]) -> Result<Vec<(Cursor, CallRow)>, StoreError> {
         let mut sql = QueryBuilder::<Sqlite>::new("SELECT ");
-        sql.push(COLUMNS).push(THESE).push_bind(list(first)).push("))");
-        let rows =
-            sql.build().fetch_all(self.store.readers()).await.map_err(StoreError::database(READING))?;
+        sql.push(COLUMNS).push(THESE).push_bind(list(seqs)).push("))");
+        let rows = self.rows(sql).await?;
         let mut calls = rows.iter().map(place_and_call).collect::<Result<Vec<_>, _>>()?;
+        // Put into order here: SQLite would write the long texts to a file to sort them.
         calls.sort_unstable_by_key(|(at, _)| (at.started_ms, at.seq));
         if self.order == CallOrder::NewestFirst {
             calls.reverse();
         }
         Ok(calls)
+    }
+
+    /// The rows of a statement that looks through calls. One such statement runs at a time, so that there are always
+    /// readers for those who know what they want.
+    async fn rows(&self, mut sql: QueryBuilder<Sqlite>) -> Result<Vec<SqliteRow>, StoreError> {
+        let _alone = self.store.inner().looking_through.lock().await;
+        sql.build().fetch_all(self.store.readers()).await.map_err(StoreError::database(READING))
     }
 
     /// A statement for some columns of what the filter lets through but for the text, from a place on.
@@ -253,6 +258,43 @@ impl Reading<'_> {
     }
 }
 
+/// A page that is being filled.
+struct Filling {
+    page: CallPage,
+    room: Room,
+    bytes: usize,
+    last: Option<Cursor>,
+}
+
+impl Filling {
+    fn new(room: Room) -> Self {
+        Self { page: CallPage::default(), room, bytes: 0, last: None }
+    }
+
+    /// How many more calls to look for: one more than fits, to know whether there is a next page.
+    fn wanted(&self) -> usize {
+        self.room.calls.saturating_sub(self.page.calls.len()).saturating_add(1)
+    }
+
+    /// Takes a call, if there is room for it. If not, the next page starts with it.
+    fn takes(&mut self, at: Cursor, call: CallRow) -> bool {
+        if self.page.calls.len() >= self.room.calls || self.bytes > self.room.bytes {
+            self.page.next = self.last;
+            return false;
+        }
+        self.last = Some(at);
+        self.bytes += call.weight();
+        self.page.calls.push(call);
+        true
+    }
+
+    /// The page as it is, after which it goes on from a place.
+    fn up_to(mut self, reached: Cursor) -> CallPage {
+        self.page.next = Some(reached);
+        self.page
+    }
+}
+
 fn push_place(sql: &mut QueryBuilder<Sqlite>, compares: &str, at: Cursor) {
     sql.push(" AND (started_ms, seq) ").push(compares).push(" (").push_bind(at.started_ms);
     sql.push(", ").push_bind(at.seq).push(")");
@@ -262,7 +304,7 @@ fn place(columns: &Columns<'_>, started_ms: usize, seq: usize) -> Result<Cursor,
     Ok(Cursor { started_ms: columns.number(started_ms)?, seq: columns.number(seq)? })
 }
 
-fn place_and_call(row: &sqlx::sqlite::SqliteRow) -> Result<(Cursor, CallRow), StoreError> {
+fn place_and_call(row: &SqliteRow) -> Result<(Cursor, CallRow), StoreError> {
     let (seq, call) = CallRow::read(row)?;
     Ok((Cursor { started_ms: call.started_ms, seq }, call))
 }
@@ -277,8 +319,8 @@ pub(super) fn statement_takes(candidates: &[Candidate]) -> usize {
     candidates.iter().take_while(within).count().max(1).min(candidates.len())
 }
 
-fn list(seqs: impl Iterator<Item = i64>) -> String {
-    serde_json::Value::from_iter(seqs).to_string()
+fn list(seqs: &[i64]) -> String {
+    serde_json::Value::from(seqs).to_string()
 }
 
 #[cfg(test)]

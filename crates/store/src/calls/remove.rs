@@ -56,7 +56,7 @@ impl Calls<'_> {
         let mut removed = Removed::default();
         let mut from = None;
         loop {
-            let Step { candidates, end } = reading.step(from).await?;
+            let Step { candidates, end } = reading.step(from, None).await?;
             let mut rest = candidates.as_slice();
             while !rest.is_empty() {
                 let (now, later) = rest.split_at(statement_takes(rest).min(AT_ONCE));
@@ -78,11 +78,7 @@ impl Calls<'_> {
         needle: Option<&Needle>,
         candidates: &[Candidate],
     ) -> Result<u64, StoreError> {
-        let mut seqs: Vec<i64> = candidates.iter().map(|it| it.at.seq).collect();
-        if let Some(needle) = needle {
-            let found = reading.matching_places(needle, candidates).await?;
-            seqs.retain(|seq| found.contains(seq));
-        }
+        let seqs = reading.found(needle, candidates).await?;
         if seqs.is_empty() { Ok(0) } else { retention::remove_these(self.0, &seqs).await }
     }
 }

@@ -4,7 +4,7 @@ use toolway_core::record::{CallNotes, ClosedCall, OpenedCall};
 use toolway_types::{CallId, Code, Outcome, PrincipalId, ToolError};
 
 use super::*;
-use crate::tests::support::{Folder, NOW, call, end, json, record, stranger, success};
+use crate::tests::support::{Folder, NOW, call, end, json, record, stranger, success, within};
 use crate::{StoreOptions, TextFilter};
 
 fn looking_for(text: &str) -> CallFilter {
@@ -135,6 +135,55 @@ async fn a_search_goes_on_where_it_stopped_in_either_direction() {
     // What is sparse is not looked for in one go either.
     let nobodys = CallFilter { principal: Some("nobody".to_owned()), ..filter };
     assert_eq!(pages(&store, &nobodys, CallOrder::NewestFirst, 4).await.len(), 3);
+}
+
+#[tokio::test]
+async fn calls_that_no_index_leads_to_fill_their_pages_whatever_time_it_takes() {
+    let folder = Folder::new();
+    let store = folder.open().await;
+    let mut wanted = Vec::new();
+    for number in 0..2 * STEP_ROWS + 500 {
+        let mut opened = at(number / 50, "a/b", "{}");
+        if number % 700 == 3 {
+            opened.principal = PrincipalId::from("t-1");
+            wanted.push(opened.id);
+        }
+        record(&store, opened, success(""));
+    }
+    let filter = CallFilter { principal: Some("t-1".to_owned()), ..CallFilter::default() };
+    assert!(!filter.is_found_by_an_index());
+    let sizes = |pages: &[Vec<CallId>]| pages.iter().map(Vec::len).collect::<Vec<_>>();
+    let oldest = pages(&store, &filter, CallOrder::OldestFirst, 5).await;
+    assert_eq!((sizes(&oldest), oldest.concat()), (vec![5, 5, 3], wanted.clone()));
+    wanted.reverse();
+    let newest = pages(&store, &filter, CallOrder::NewestFirst, 13).await;
+    assert_eq!((sizes(&newest), newest.concat()), (vec![13], wanted), "a full last page has no next one");
+    let few = CallFilter { since_ms: Some(NOW + 100), ..filter };
+    assert_eq!(sizes(&pages(&store, &few, CallOrder::OldestFirst, 5).await), [5]);
+}
+
+/// However much is looked through, there are readers for calls that need one.
+#[tokio::test]
+async fn one_at_a_time_looks_through_calls_and_others_are_not_held_up() {
+    let folder = Folder::new();
+    let store = folder.open().await;
+    let id = record(&store, at(0, "a/b", "{}"), success("here"));
+    store.flush().await.unwrap();
+    let other = store.inner().looking_through.lock().await;
+    let (searching, exporting) = (store.clone(), store.clone());
+    let search = tokio::spawn(async move { found(&searching, "HERE").await });
+    let export = tokio::spawn(async move {
+        let filter = CallFilter { source: Some("a".to_owned()), ..CallFilter::default() };
+        let pages: Vec<_> =
+            exporting.calls().export(filter, CallOrder::OldestFirst).try_collect().await.unwrap();
+        pages.concat().len()
+    });
+    assert_eq!(store.calls().list(&CallFilter::default(), None, 10).await.unwrap().calls.len(), 1);
+    assert!(store.calls().get(id).await.unwrap().is_some());
+    assert!(!search.is_finished() && !export.is_finished());
+    drop(other);
+    assert_eq!(within(search).await.unwrap(), ["a__b"]);
+    assert_eq!(within(export).await.unwrap(), 1);
 }
 
 #[tokio::test]
