@@ -161,8 +161,7 @@ impl Asking<'_> {
             session: caller.session.clone(),
             reason,
             arguments: self.preview(),
-            // An owner who calls is an owner who is there.
-            caller_may_answer: caller_may_answer || caller.principal.role.is_owner(),
+            caller_may_answer,
             asked_ms: now,
             expires_ms: now.saturating_add(patience),
         }
