@@ -25,6 +25,10 @@ pub(crate) const OWNER_TOKEN: &str = "owner.token";
 pub(crate) const TLS: &[&str] = &["tls/cert.pem", "tls/key.pem"];
 /// How the entries of kept credentials start.
 pub(crate) const DEVICES: &str = "devices/";
+/// How the entries of the owner's own tools start.
+pub(crate) const TOOLS: &str = "tools/";
+/// How the entries of secrets start.
+pub(crate) const SECRETS: &str = "secrets/";
 /// The form that this program writes and reads.
 const FORMAT: u32 = 1;
 /// No entry but the database is larger.
@@ -197,12 +201,17 @@ fn read_manifest(entry: &mut tar::Entry<'_, impl Read>) -> Result<Manifest, Stri
 }
 
 /// Whether a name is one of those that backups have. None of them leads out of the folder.
-fn may_be_in_a_backup(name: &str) -> bool {
+pub(crate) fn may_be_in_a_backup(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
-    let device = |file: &str| file.ends_with(".json") && !file.starts_with('.') && file.chars().all(plain);
+    let file = |name: &str| !name.is_empty() && !name.starts_with('.') && name.chars().all(plain);
+    let within = |folder: &str, ending: &str| {
+        name.strip_prefix(folder).is_some_and(|name| file(name) && name.ends_with(ending))
+    };
     [DATABASE, SETTINGS, OWNER_TOKEN].contains(&name)
         || TLS.contains(&name)
-        || name.strip_prefix(DEVICES).is_some_and(device)
+        || within(DEVICES, ".json")
+        || within(TOOLS, ".toml")
+        || within(SECRETS, "")
 }
 
 /// Copies, counting and hashing.

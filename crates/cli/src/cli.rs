@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    backup, calls, completions, config, device, devices, doctor, man, pair, restore, serve, tokens, tools,
-    version,
+    approvals, backup, calls, completions, config, device, devices, doctor, grants, man, pair, policy,
+    restore, secrets, serve, tokens, tools, version,
 };
 use crate::context::Context;
 use crate::report::{Done, Failure};
@@ -44,7 +44,7 @@ pub(crate) enum Command {
     Pair(pair::PairArgs),
     /// Offer this computer's tools to a gateway
     Device(device::DeviceArgs),
-    /// What can be called: list, show, call
+    /// What can be called: list, show, call; what changed: diff, accept; tools of your own: add, remove, test
     #[command(subcommand)]
     Tools(tools::ToolsCommand),
     /// Who offers tools: list, rename, revoke
@@ -53,6 +53,18 @@ pub(crate) enum Command {
     /// The record of tool calls: list, show, tail, export, remove, purge
     #[command(subcommand)]
     Calls(calls::CallsCommand),
+    /// Who may use which tool: list, test, add, remove
+    #[command(subcommand)]
+    Policy(policy::PolicyCommand),
+    /// The questions that calls wait with: list, watch, answer
+    #[command(subcommand)]
+    Approvals(approvals::ApprovalsCommand),
+    /// The answers that are kept: list, add, revoke
+    #[command(subcommand)]
+    Grants(grants::GrantsCommand),
+    /// What tools and hooks need to know and nobody else should: list, set, remove
+    #[command(subcommand)]
+    Secrets(secrets::SecretsCommand),
     /// Tokens for clients and scripts: create, list, revoke, rotate-owner
     #[command(subcommand)]
     Tokens(tokens::TokensCommand),
@@ -86,6 +98,10 @@ pub(crate) fn run(command: Command, context: &Context) -> Done {
         Command::Tools(command) => wait(tools::run(command, context)),
         Command::Devices(command) => wait(devices::run(command, context)),
         Command::Calls(command) => wait(calls::run(command, context)),
+        Command::Policy(command) => wait(policy::run(command, context)),
+        Command::Approvals(command) => wait(approvals::run(command, context)),
+        Command::Grants(command) => wait(grants::run(command, context)),
+        Command::Secrets(command) => wait(secrets::run(command, context)),
         Command::Tokens(command) => wait(tokens::run(command, context)),
         Command::Backup(args) => wait(backup::run(args, context)),
         Command::Restore(args) => wait(restore::run(args, context)),

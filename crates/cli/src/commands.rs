@@ -1,5 +1,6 @@
 //! One file a command: its flags and what it does. Dispatch is in [`crate::cli`].
 
+pub(crate) mod approvals;
 pub(crate) mod backup;
 pub(crate) mod calls;
 pub(crate) mod completions;
@@ -7,9 +8,12 @@ pub(crate) mod config;
 pub(crate) mod device;
 pub(crate) mod devices;
 pub(crate) mod doctor;
+pub(crate) mod grants;
 pub(crate) mod man;
 pub(crate) mod pair;
+pub(crate) mod policy;
 pub(crate) mod restore;
+pub(crate) mod secrets;
 pub(crate) mod serve;
 pub(crate) mod tokens;
 pub(crate) mod tools;

@@ -11,7 +11,17 @@ use crate::report::{Done, Failure};
 
 /// What lies in a data folder besides `toolway.toml` and the database with its companions.
 #[cfg(unix)]
-const OURS: &[&str] = &["owner.token", "gateway.json", "gateway.lock", "tls", "devices", "backups"];
+const OURS: &[&str] = &[
+    "owner.token",
+    "gateway.json",
+    "gateway.lock",
+    "tls",
+    "devices",
+    "backups",
+    "tools",
+    "secrets",
+    "files",
+];
 
 /// Where a gateway keeps everything.
 #[derive(Debug, Clone)]
@@ -86,6 +96,16 @@ impl DataFolder {
     /// What `toolway device` keeps, one file a gateway.
     pub(crate) fn devices(&self) -> PathBuf {
         self.path.join("devices")
+    }
+
+    /// Tools that the owner defines.
+    pub(crate) fn tools(&self) -> PathBuf {
+        toolway_gateway::toolbox::OwnTools::folder(&self.path)
+    }
+
+    /// Secrets that tools and hooks name, one file each.
+    pub(crate) fn secrets(&self) -> PathBuf {
+        self.path.join("secrets")
     }
 
     /// Makes the folder where it is missing, for its owner alone. One that is there and open to others is closed

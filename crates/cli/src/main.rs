@@ -2,6 +2,7 @@
 //! is in the libraries, to which it hands what they need.
 
 mod archive;
+mod asking;
 mod certificate;
 mod cli;
 mod client;
@@ -10,10 +11,13 @@ mod context;
 mod environment;
 mod folder;
 mod host;
+mod principals;
 mod print;
 mod report;
+mod secrets;
 mod settings;
 mod signals;
+mod surroundings;
 mod when;
 
 use std::process::ExitCode;

@@ -137,7 +137,6 @@ impl Failure {
     }
 
     /// The word for programs.
-    #[cfg(test)]
     pub(crate) fn word(&self) -> &str {
         &self.0.code
     }

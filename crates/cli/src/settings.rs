@@ -207,15 +207,15 @@ pub(crate) fn load(sources: &Sources) -> Result<Loaded, Vec<Wrong>> {
 
 /// A relative path in a file is meant from that file's folder; elsewhere from where the program was started.
 fn anchor_paths(entries: &mut BTreeMap<Key, Entry>) {
-    for entry in entries.values_mut().filter(|entry| entry.key.is_path()) {
-        let Value::String(text) = &mut entry.value else { continue };
-        let path = Path::new(text.as_str());
-        let from = match &entry.origin {
-            Origin::File { path: file, .. } => file.parent().map(|folder| folder.join(path)),
+    for Entry { key, value, origin, .. } in entries.values_mut() {
+        let folder = match origin {
+            Origin::File { path, .. } => path.parent().map(Path::to_owned),
             _ => None,
         };
-        let meant = from.unwrap_or_else(|| path.to_owned());
-        *text = std::path::absolute(&meant).unwrap_or(meant).display().to_string();
+        for text in key.paths_in(value) {
+            let meant = folder.as_ref().map_or_else(|| PathBuf::from(&*text), |folder| folder.join(&*text));
+            *text = std::path::absolute(&meant).unwrap_or(meant).display().to_string();
+        }
     }
 }
 

@@ -116,11 +116,7 @@ fn named(text: &str, args: &ConnectArgs, context: &Context) -> Done<Target> {
         .code("insecure")
         .hint("use https://, or say --insecure where the network is your own"));
     }
-    // Named by its address, but the one that runs here all the same.
-    let here = running_on(&context.folder)
-        .ok()
-        .flatten()
-        .filter(|it| it.url.parse::<GatewayUrl>().is_ok_and(|running| running == url));
+    let here = running_at(&url, &context.folder);
     let (token, token_place) = match (given_token(args, context)?, &here) {
         (Some(given), _) => given,
         (None, Some(_)) => owner_token(&context.folder)?,
@@ -137,6 +133,17 @@ fn named(text: &str, args: &ConnectArgs, context: &Context) -> Done<Target> {
         (None, None) => Trust::Authorities(authorities(args.ca.as_deref())?),
     };
     Ok(Target { url: url.to_string(), trust, token, token_place })
+}
+
+/// The gateway of a data folder where it is named by its address.
+fn running_at(url: &GatewayUrl, folder: &DataFolder) -> Option<RunningGateway> {
+    let is_it = |it: &RunningGateway| it.url.parse::<GatewayUrl>().is_ok_and(|running| running == *url);
+    running_on(folder).ok().flatten().filter(is_it)
+}
+
+/// Whether this is the address of the gateway that runs on a data folder.
+pub(crate) fn is_here(url: &str, folder: &DataFolder) -> bool {
+    url.parse().is_ok_and(|url| running_at(&url, folder).is_some())
 }
 
 fn given_token(args: &ConnectArgs, context: &Context) -> Done<Option<(SecretString, TokenPlace)>> {

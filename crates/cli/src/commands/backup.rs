@@ -53,14 +53,18 @@ pub(crate) async fn run(args: BackupArgs, context: &Context) -> Done {
 fn small_files(folder: &DataFolder) -> Done<Vec<(String, PathBuf)>> {
     let mut names = vec![archive::SETTINGS.to_owned(), archive::OWNER_TOKEN.to_owned()];
     names.extend(archive::TLS.iter().map(|name| (*name).to_owned()));
-    let devices = folder.devices();
-    if devices.is_dir() {
-        let entries = std::fs::read_dir(&devices).map_err(|error| Failure::io("read", &devices, &error))?;
-        for entry in entries {
-            let entry = entry.map_err(|error| Failure::io("read", &devices, &error))?;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            if name.ends_with(".json") && !name.starts_with('.') {
-                names.push(format!("{}{name}", archive::DEVICES));
+    let folders = [
+        (folder.devices(), archive::DEVICES),
+        (folder.tools(), archive::TOOLS),
+        (folder.secrets(), archive::SECRETS),
+    ];
+    for (path, start) in folders.iter().filter(|(path, _)| path.is_dir()) {
+        let unreadable = |error: std::io::Error| Failure::io("read", path, &error);
+        for entry in std::fs::read_dir(path).map_err(unreadable)? {
+            let name = format!("{start}{}", entry.map_err(unreadable)?.file_name().to_string_lossy());
+            // What else lies there is not ours, and could not be restored.
+            if archive::may_be_in_a_backup(&name) {
+                names.push(name);
             }
         }
     }

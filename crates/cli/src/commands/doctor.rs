@@ -3,6 +3,7 @@
 mod files;
 mod gateway;
 mod storage;
+mod tools;
 
 use clap::Args;
 use serde::Serialize;
@@ -91,6 +92,9 @@ pub(crate) async fn run(args: DoctorArgs, context: &Context) -> Done {
     if context.folder.path().is_dir() {
         files::look(context, &mut found);
         storage::look(context, &mut found).await;
+        if let Some(loaded) = &loaded {
+            tools::look(loaded, context, &mut found);
+        }
     } else {
         let hint = "nothing to mend where no gateway has run yet; else name the right one with --data-dir";
         found.warning("data folder", format!("there is no folder {}", context.folder.path().display()), hint);

@@ -10,8 +10,7 @@ mod workers;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use toolway_gateway::{Gateway, Options, StartError, ToolSurroundings};
-use toolway_tools::web::TlsMaker;
+use toolway_gateway::{Gateway, Options, StartError};
 
 use crate::context::Context;
 use crate::folder::lock::FolderLock;
@@ -148,7 +147,7 @@ async fn serve(loaded: Loaded, flags: Vec<FlagSetting>, context: &Context) -> Do
         settings: loaded.settings.clone(),
         origin: loaded.origin(),
         data_dir: context.folder.path().to_owned(),
-        tools: surroundings(context),
+        tools: crate::surroundings::of(context),
         host_names: vec![crate::host::name()],
         clock: Arc::clone(&context.clock),
     })
@@ -244,20 +243,6 @@ async fn apply_settings(gateway: &Gateway, loaded: &Loaded, flags: &[FlagSetting
                 );
             }
         }
-    }
-}
-
-/// What the gateway's own tools and hooks are given of this computer.
-fn surroundings(context: &Context) -> ToolSurroundings {
-    let tls = || {
-        toolway_device::trust::rustls_config(&toolway_device::trust::Trust::default())
-            .map_err(|error| error.to_string())
-    };
-    ToolSurroundings {
-        zone: context.zone(),
-        environment: context.environment.all(),
-        tls: TlsMaker::new(tls),
-        ..ToolSurroundings::default()
     }
 }
 

@@ -1,6 +1,10 @@
-//! `toolway tools`: what can be called, and calling it by hand.
+//! `toolway tools`: what can be called, calling it by hand, what changed about it, and tools of the owner's own.
 
 mod call;
+mod changes;
+mod outcome;
+pub(crate) mod own;
+mod trial;
 
 use clap::{Args, Subcommand};
 use serde::Deserialize;
@@ -22,12 +26,22 @@ pub(crate) enum ToolsCommand {
     Show(ShowArgs),
     /// Call a tool and print its result
     Call(call::CallArgs),
+    /// Show what changed about a tool since it was last accepted
+    Diff(changes::DiffArgs),
+    /// Accept a tool as it is now
+    Accept(changes::AcceptArgs),
+    /// Define a tool of your own, a command or an HTTP request, on the gateway's computer
+    Add(own::AddArgs),
+    /// Take the definition of a tool of your own away
+    Remove(own::RemoveArgs),
+    /// Run a tool of your own here and now, without the gateway
+    Test(own::TestArgs),
 }
 
 /// Flags of `tools list`.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// Only the tools of this source (a device's id, as `toolway devices list` shows it)
+    /// Only the tools of this source: a device's id, as `toolway devices list` shows it, builtin, or own
     #[arg(long, value_name = "SOURCE")]
     source: Option<String>,
     #[command(flatten)]
@@ -74,6 +88,11 @@ pub(crate) async fn run(command: ToolsCommand, context: &Context) -> Done {
         ToolsCommand::List(args) => list(&args, context).await,
         ToolsCommand::Show(args) => show(&args, context).await,
         ToolsCommand::Call(args) => call::run(&args, context).await,
+        ToolsCommand::Diff(args) => changes::diff(&args, context).await,
+        ToolsCommand::Accept(args) => changes::accept(&args, context).await,
+        ToolsCommand::Add(args) => own::add(&args, context).await,
+        ToolsCommand::Remove(args) => own::remove(&args, context).await,
+        ToolsCommand::Test(args) => own::test(&args, context).await,
     }
 }
 
@@ -83,22 +102,14 @@ async fn list(args: &ListArgs, context: &Context) -> Done {
     if printer.json && args.source.is_none() {
         return printer.raw_json(&text);
     }
-    let mut table =
-        Table::new(vec![Column::whole("name"), Column::whole("status"), Column::cut("description", 12)]);
     let mut kept = Vec::new();
+    let mut tools = Vec::new();
     for raw in read::<ToolList>(&text)?.tools {
         let tool: Tool = read(raw.get())?;
-        if args.source.as_ref().is_some_and(|source| *source != tool.source) {
-            continue;
+        if args.source.as_ref().is_none_or(|source| *source == tool.source) {
+            tools.push(tool);
+            kept.push(raw);
         }
-        let style = if tool.status == "ready" { Style::Good } else { Style::Warning };
-        let first_line = tool.description.lines().next().unwrap_or_default();
-        table.row(vec![
-            Cell::styled(&tool.name, Style::Name),
-            Cell::styled(&tool.status, style),
-            first_line.into(),
-        ]);
-        kept.push(raw);
     }
     if printer.json {
         return printer.json_value(&serde_json::json!({ "tools": kept }));
@@ -113,7 +124,42 @@ async fn list(args: &ListArgs, context: &Context) -> Done {
                 .to_owned()
         }
     };
-    printer.table(&table, &empty)
+    printer.table(&table(&tools), &empty)
+}
+
+fn table(tools: &[Tool]) -> Table {
+    let mut columns = vec![Column::whole("name"), Column::whole("status"), Column::cut("description", 12)];
+    let has_notes = tools.iter().any(|tool| !tool.notes().is_empty());
+    if has_notes {
+        columns.push(Column::cut("note", 8).optional());
+    }
+    let mut table = Table::new(columns);
+    for tool in tools {
+        let style = if tool.status == "ready" { Style::Good } else { Style::Warning };
+        let first_line = tool.description.lines().next().unwrap_or_default();
+        let mut row =
+            vec![Cell::styled(&tool.name, Style::Name), Cell::styled(&tool.status, style), first_line.into()];
+        if has_notes {
+            let style = if tool.flags.is_empty() { Style::Plain } else { Style::Warning };
+            row.push(Cell::styled(tool.notes(), style));
+        }
+        table.row(row);
+    }
+    table
+}
+
+impl Tool {
+    /// What is odd about it.
+    fn oddities(&self) -> String {
+        self.flags.iter().map(|flag| flag.replace('_', " ")).collect::<Vec<_>>().join(", ")
+    }
+
+    /// What should be known of it in a list: what is odd, and what it needs permission for.
+    fn notes(&self) -> String {
+        let needs = (!self.permissions.is_empty()).then(|| format!("needs {}", self.permissions.join(", ")));
+        let odd = Some(self.oddities()).filter(|odd| !odd.is_empty());
+        odd.into_iter().chain(needs).collect::<Vec<_>>().join("; ")
+    }
 }
 
 async fn show(args: &ShowArgs, context: &Context) -> Done {
@@ -126,7 +172,7 @@ async fn show(args: &ShowArgs, context: &Context) -> Done {
     let mut pairs = Pairs::default();
     pairs.add("name", &tool.name);
     pairs.add("id", &tool.id);
-    pairs.maybe("title", tool.title);
+    pairs.maybe("title", tool.title.as_ref());
     pairs.add("status", &tool.status);
     pairs.add("description", if tool.description.is_empty() { "(none)" } else { &tool.description });
     #[allow(clippy::cast_precision_loss, reason = "shown to a person")]
@@ -138,7 +184,7 @@ async fn show(args: &ShowArgs, context: &Context) -> Done {
         pairs.add("permissions", tool.permissions.join(", "));
     }
     if !tool.flags.is_empty() {
-        pairs.add("odd", tool.flags.iter().map(|flag| flag.replace('_', " ")).collect::<Vec<_>>().join(", "));
+        pairs.add("odd", tool.oddities());
     }
     for (label, value) in
         [("annotations", tool.annotations), ("arguments", tool.parameters), ("result", tool.output_schema)]
@@ -147,3 +193,6 @@ async fn show(args: &ShowArgs, context: &Context) -> Done {
     }
     printer.pairs(&pairs)
 }
+
+#[cfg(test)]
+mod tests;

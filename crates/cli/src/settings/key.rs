@@ -56,6 +56,24 @@ impl Key {
         PATHS.contains(&self.to_string().as_str())
     }
 
+    /// The paths of files and folders that its value holds.
+    pub(crate) fn paths_in<'v>(&self, value: &'v mut Value) -> Vec<&'v mut String> {
+        let text = |value: &'v mut Value| if let Value::String(text) = value { Some(text) } else { None };
+        let parts: Vec<&str> = self.0.iter().map(String::as_str).collect();
+        match (parts.as_slice(), value) {
+            (["tools", "own"], Value::Array(files)) => files.iter_mut().filter_map(text).collect(),
+            (["tools", "files", "folders"], Value::Array(folders)) => {
+                folders.iter_mut().filter_map(|folder| folder.get_mut("path").and_then(text)).collect()
+            }
+            (["hooks"], Value::Array(hooks)) => {
+                hooks.iter_mut().filter_map(|hook| hook.get_mut("secret_file").and_then(text)).collect()
+            }
+            (["secrets", _, "file"], value) => text(value).into_iter().collect(),
+            (_, value) if self.is_path() => text(value).into_iter().collect(),
+            _ => Vec::new(),
+        }
+    }
+
     /// Whether its value must not be shown, going by its name.
     pub(crate) fn is_secret(&self) -> bool {
         let last = self.last().to_ascii_lowercase();

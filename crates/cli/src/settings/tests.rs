@@ -225,3 +225,22 @@ fn keys_are_written_as_in_the_file() {
     assert_eq!(Key::of(&["timeouts", "tools", "pc/x"]).to_string(), "timeouts.tools.\"pc/x\"");
     assert_eq!(check::toml(&json!(["a", 1, true])), "[\"a\", 1, true]");
 }
+
+#[test]
+fn paths_in_lists_and_tables_are_meant_from_the_files_folder() {
+    let case = case(
+        Some(
+            "hooks = [{ name = \"a\", kind = \"webhook\", url = \"https://x.example\", secret_file = \"key\", \
+             on_fault = \"open\" }]\n[tools]\nown = [\"mine.toml\", \"/etc/theirs.toml\"]\n[tools.files]\nfolders = \
+             [{ name = \"docs\", path = \"../docs\" }]\n[secrets]\nweather = { file = \"weather\" }\n",
+        ),
+        &[],
+        &[],
+    );
+    let settings = case.loaded().settings;
+    let at = |name: &str| case.temp.path().join(name);
+    assert_eq!(settings.tools.own, [at("mine.toml"), "/etc/theirs.toml".into()]);
+    assert_eq!(settings.tools.files.folders[0].path, at("../docs"));
+    assert_eq!(settings.hooks[0].secret_file, Some(at("key")));
+    assert_eq!(settings.secrets["weather"], toolway_tools::secrets::SecretSource::File(at("weather")));
+}

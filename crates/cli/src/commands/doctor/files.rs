@@ -32,9 +32,11 @@ pub(super) fn look(context: &Context, found: &mut Findings) {
             command,
         );
     }
-    let mut secret = vec![folder.owner_token(), folder.tls(), folder.devices()];
+    let folders = [folder.tls(), folder.devices(), folder.secrets(), folder.tools()];
+    let mut secret = vec![folder.owner_token()];
+    secret.extend_from_slice(&folders);
     secret.extend(folder.database_files());
-    for inside in [folder.tls(), folder.devices()] {
+    for inside in folders {
         let entries = std::fs::read_dir(inside).into_iter().flatten().flatten();
         secret.extend(entries.map(|entry| entry.path()));
     }

@@ -1,14 +1,19 @@
-//! `toolway tools call`: one call by hand. The result goes to standard output, progress to standard error.
+//! `toolway tools call`: one call by hand. The result goes to standard output, progress and questions to standard
+//! error. Whoever sits at the terminal is asked what the call needs a person for; where nobody does, the call ends
+//! at once if nobody else is there who may answer.
 
+use std::collections::HashMap;
 use std::io::Read;
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
-use toolway_types::{ContentPart, RawJson};
+use toolway_types::RawJson;
 
-use crate::client::{Client, ConnectArgs, read};
+use super::outcome::{Recorded, show};
+use crate::asking::{self, Asking};
+use crate::client::{Client, ConnectArgs, Event, Events, read};
 use crate::context::Context;
-use crate::print::{escape, json, time};
+use crate::print::escape;
 use crate::report::{Done, Failure};
 use crate::when::Span;
 
@@ -26,6 +31,9 @@ pub(crate) struct CallArgs {
     /// Makes the same call again safe for ten minutes: it runs once and both get its outcome
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
+    /// Don't ask here what the call needs a person for
+    #[arg(long)]
+    no_ask: bool,
     #[command(flatten)]
     connect: ConnectArgs,
 }
@@ -37,45 +45,8 @@ struct Body<'a> {
     timeout_ms: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     idempotency_key: Option<&'a str>,
-}
-
-/// What a call ended in.
-#[derive(Debug)]
-enum Outcome {
-    Error(Error),
-    Success(Success),
-}
-
-#[derive(Debug, Deserialize)]
-struct Error {
-    call_id: String,
-    error_type: String,
-    code: String,
-    message: String,
-    hint: Option<String>,
-    #[serde(default)]
-    dispatched: bool,
-}
-
-#[derive(Debug, Deserialize)]
-struct Success {
-    result: RawJson,
-    #[serde(default)]
-    content: Vec<ContentPart>,
-}
-
-impl Outcome {
-    /// Reads the envelope. The two forms are read apart, so that the result stays as it came.
-    fn read(answer: &str) -> Done<Self> {
-        #[derive(Deserialize)]
-        struct Status {
-            status: String,
-        }
-        match read::<Status>(answer)?.status.as_str() {
-            "success" => read(answer).map(Self::Success),
-            _ => read(answer).map(Self::Error),
-        }
-    }
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    ask: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -91,10 +62,13 @@ pub(super) async fn run(args: &CallArgs, context: &Context) -> Done {
     if args.timeout.is_some_and(|timeout| timeout.0 == 0) {
         return Err(Failure::usage("--timeout must be more than 0"));
     }
+    // Standard input that the arguments came from has nobody behind it.
+    let asks = !args.no_ask && args.arguments != "-" && asking::possible(context);
     let body = Body {
         args: &arguments,
         timeout_ms: args.timeout.map(|timeout| timeout.0),
         idempotency_key: args.idempotency_key.as_deref(),
+        ask: asks,
     };
     let client = context.client(&args.connect)?;
     let path = ["api", "tools", &args.name, "call"];
@@ -105,11 +79,11 @@ pub(super) async fn run(args: &CallArgs, context: &Context) -> Done {
     } else {
         client.send_and_wait(reqwest::Method::POST, &path, &body).await?
     };
-    show(&answer, context)
+    show(&answer, Recorded::ByGateway, context)
 }
 
 /// The arguments as they were given, if they are a JSON object.
-fn arguments(given: &str) -> Done<RawJson> {
+pub(super) fn arguments(given: &str) -> Done<RawJson> {
     let mut text = given.to_owned();
     if given == "-" {
         text.clear();
@@ -127,10 +101,12 @@ fn arguments(given: &str) -> Done<RawJson> {
     Ok(raw)
 }
 
-/// Calls and shows progress until the outcome is there.
+/// Calls, shows progress, and asks, until the outcome is there.
 async fn watch(client: &Client, path: &[&str], body: &Body<'_>, context: &Context) -> Done<String> {
     let mut events = client.post_for_events(path, body).await?;
-    while let Some(event) = events.next().await? {
+    // Whoever calls knows who calls: no names are needed.
+    let mut asking = body.ask.then(|| Asking::new(client, HashMap::new(), context));
+    while let Some(event) = next(&mut events, asking.as_mut()).await? {
         match event.kind.as_str() {
             "outcome" => return Ok(event.data),
             "progress" => {
@@ -145,6 +121,13 @@ async fn watch(client: &Client, path: &[&str], body: &Body<'_>, context: &Contex
         .hint("`toolway calls list` shows what became of the call"))
 }
 
+async fn next(events: &mut Events, asking: Option<&mut Asking<'_>>) -> Done<Option<Event>> {
+    match asking {
+        Some(asking) => asking.next(events).await,
+        None => events.next().await,
+    }
+}
+
 impl Progress {
     fn in_words(&self) -> String {
         let amount = match self.total {
@@ -157,63 +140,6 @@ impl Progress {
             Some(message) => format!("{amount}  {}", escape::line(message)),
             None => amount,
         }
-    }
-}
-
-fn show(answer: &str, context: &Context) -> Done {
-    let outcome = Outcome::read(answer)?;
-    if context.printer.json {
-        context.printer.raw_json(answer)?;
-        return match outcome {
-            Outcome::Success(_) => Ok(()),
-            Outcome::Error(_) => Err(Failure::told()),
-        };
-    }
-    match outcome {
-        Outcome::Success(Success { result, content }) => {
-            show_result(&result, !content.is_empty(), context)?;
-            for part in &content {
-                context.printer.line(&escape::line(&described(part)))?;
-            }
-            Ok(())
-        }
-        Outcome::Error(Error { call_id, error_type, code, message, hint, dispatched }) => {
-            let next = match code.as_str() {
-                "tool_not_available" => "`toolway tools list` shows what can be called".to_owned(),
-                _ => format!("`toolway calls show {}` shows the whole call", escape::line(&call_id)),
-            };
-            let failure = Failure::new(format!("{message} ({code})")).code(code).maybe_hint(hint);
-            Err(match error_type.as_str() {
-                "timeout" if dispatched => failure.hint("the tool had begun, so it may have had effects"),
-                _ => failure,
-            }
-            .hint(next))
-        }
-    }
-}
-
-/// Text as text, everything else as JSON laid out.
-fn show_result(result: &RawJson, has_content: bool, context: &Context) -> Done {
-    match result.to::<String>() {
-        Ok(text) if text.is_empty() && has_content => Ok(()),
-        Ok(text) => context.printer.foreign(&text),
-        Err(_) => context.printer.raw_json(&json::pretty(result.get())),
-    }
-}
-
-/// A part that is not text, in words.
-fn described(part: &ContentPart) -> String {
-    let size = |data: &str| time::bytes(data.len() as u64 / 4 * 3);
-    let whole = "--json shows it whole";
-    match part {
-        ContentPart::Text { text } => text.clone(),
-        ContentPart::Image { data, mime_type } => format!("[image, {mime_type}, {}; {whole}]", size(data)),
-        ContentPart::Audio { data, mime_type } => format!("[audio, {mime_type}, {}; {whole}]", size(data)),
-        ContentPart::Resource { resource } => {
-            let uri = resource.get("uri").and_then(serde_json::Value::as_str).unwrap_or("without address");
-            format!("[resource, {uri}; {whole}]")
-        }
-        ContentPart::ResourceLink { uri, name, .. } => format!("[link, {name}: {uri}]"),
     }
 }
 

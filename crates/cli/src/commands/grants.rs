@@ -1,0 +1,217 @@
+//! `toolway grants`: the answers that are kept, so that nobody is asked for every single call.
+
+use clap::{Args, Subcommand};
+use reqwest::Method;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::client::{ConnectArgs, read};
+use crate::context::Context;
+use crate::principals::{Principals, id_of};
+use crate::print::escape;
+use crate::print::style::Style;
+use crate::print::table::{Cell, Column, Table};
+use crate::report::{Done, Failure};
+use crate::when::{Span, When};
+
+/// What to do with grants.
+#[derive(Debug, Subcommand)]
+pub(crate) enum GrantsCommand {
+    /// List the grants that hold
+    List(ListArgs),
+    /// Answer beforehand what calls would be asked for
+    Add(AddArgs),
+    /// Take a grant back: the next call is asked for again
+    Revoke(RevokeArgs),
+}
+
+/// Flags of `grants list`.
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    #[command(flatten)]
+    connect: ConnectArgs,
+}
+
+/// Flags of `grants add`.
+#[derive(Debug, Args)]
+pub(crate) struct AddArgs {
+    /// The tools, as a pattern over source/tool: pixel-8/camera, pixel-8/*, */read_*
+    #[arg(value_name = "TOOL-PATTERN")]
+    tool: String,
+    /// Whose calls: owner, a token's id, or its label; everyone's, where neither this nor --agent is said
+    #[arg(long = "for", value_name = "PRINCIPAL", conflicts_with = "agent")]
+    principal: Option<String>,
+    /// The calls of this agent
+    #[arg(long, value_name = "AGENT")]
+    agent: Option<String>,
+    /// What the tools may use; without it, whether they may run
+    #[arg(long, value_name = "PERMISSION")]
+    permission: Option<String>,
+    /// Refuse instead: nobody is asked, and it does not run
+    #[arg(long)]
+    deny: bool,
+    /// When it ends by itself: in 30 days as 30d, or a date like 2027-01-01; without it, never
+    #[arg(long, value_name = "WHEN")]
+    expires: Option<When>,
+    #[command(flatten)]
+    connect: ConnectArgs,
+}
+
+/// Flags of `grants revoke`.
+#[derive(Debug, Args)]
+pub(crate) struct RevokeArgs {
+    /// Id of the grant, as `grants list` shows it
+    id: String,
+    #[command(flatten)]
+    connect: ConnectArgs,
+}
+
+#[derive(Debug, Serialize)]
+struct NewGrant<'a> {
+    tool: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    permission: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    principal: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent: Option<&'a str>,
+    decision: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires_in_s: Option<i64>,
+}
+
+#[derive(Debug, Deserialize)]
+struct GrantList {
+    grants: Vec<Grant>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Grant {
+    id: String,
+    decision: String,
+    tool: String,
+    permission: Option<String>,
+    principal: Option<String>,
+    agent: Option<String>,
+    session: Option<String>,
+    created_ms: i64,
+    created_by: String,
+    expires_ms: Option<i64>,
+}
+
+impl Grant {
+    fn is_granted(&self) -> bool {
+        self.decision == "granted"
+    }
+
+    /// What it lets tools do.
+    fn matter(&self) -> String {
+        self.permission.clone().unwrap_or_else(|| "to run".to_owned())
+    }
+
+    /// Whose calls it is for.
+    fn whose(&self, name: impl Fn(&str) -> String) -> String {
+        match (&self.principal, &self.agent, &self.session) {
+            (Some(principal), _, Some(session)) => format!("{}, session {session}", name(principal)),
+            (Some(principal), ..) => name(principal),
+            (None, Some(agent), _) => format!("agent {agent}"),
+            (None, None, _) => "anyone".to_owned(),
+        }
+    }
+}
+
+/// Runs the command.
+pub(crate) async fn run(command: GrantsCommand, context: &Context) -> Done {
+    match command {
+        GrantsCommand::List(args) => list(&args, context).await,
+        GrantsCommand::Add(args) => add(&args, context).await,
+        GrantsCommand::Revoke(args) => revoke(&args, context).await,
+    }
+}
+
+async fn list(args: &ListArgs, context: &Context) -> Done {
+    let client = context.client(&args.connect)?;
+    let text = client.get(&["api", "grants"], &[]).await?;
+    if context.printer.json {
+        return context.printer.raw_json(&text);
+    }
+    let grants = read::<GrantList>(&text)?.grants;
+    let labels = if grants.is_empty() { Default::default() } else { Principals::of(&client).await?.labels() };
+    // A name that people know, where there is one; ids are in --json.
+    let name = |id: &str| labels.get(id).filter(|label| !label.is_empty()).cloned().unwrap_or(id.to_owned());
+    let moments = context.moments();
+    let mut table = Table::new(vec![
+        Column::whole("id"),
+        Column::whole("answer"),
+        Column::cut("tools", 12),
+        Column::whole("what"),
+        Column::cut("whose calls", 8),
+        Column::whole("ends").optional(),
+        Column::cut("by", 6).optional(),
+        Column::whole("made").optional(),
+    ]);
+    for grant in grants {
+        let (answer, style) =
+            if grant.is_granted() { ("granted", Style::Good) } else { ("denied", Style::Error) };
+        table.row(vec![
+            grant.id.as_str().into(),
+            Cell::styled(answer, style),
+            Cell::styled(&grant.tool, Style::Name),
+            grant.matter().into(),
+            grant.whose(name).into(),
+            grant.expires_ms.map_or_else(|| "never".to_owned(), |ms| moments.ago(ms)).into(),
+            name(&grant.created_by).into(),
+            moments.local(grant.created_ms).into(),
+        ]);
+    }
+    context.printer.table(&table, "no answer is kept; `toolway grants add` gives one beforehand")
+}
+
+async fn add(args: &AddArgs, context: &Context) -> Done {
+    let now = context.now_ms();
+    let expires_ms = args.expires.as_ref().map(|when| when.future_ms(now, &context.zone()));
+    if expires_ms.is_some_and(|at| at <= now) {
+        return Err(Failure::usage("--expires does not lie in the future")
+            .hint("say how long, as 30d, or a later date"));
+    }
+    let client = context.client(&args.connect)?;
+    let principal = match &args.principal {
+        Some(meant) => Some(id_of(meant, &client).await?),
+        None => None,
+    };
+    let body = NewGrant {
+        tool: &args.tool,
+        permission: args.permission.as_deref(),
+        principal,
+        agent: args.agent.as_deref(),
+        decision: if args.deny { "denied_always" } else { "granted" },
+        expires_in_s: expires_ms.map(|at| Span(at.saturating_sub(now)).seconds()),
+    };
+    let text = client.send(Method::POST, &["api", "grants"], &body).await?;
+    if context.printer.json {
+        return context.printer.raw_json(&text);
+    }
+    let grant: Grant = read(&text)?;
+    let verb = if grant.is_granted() { "granted" } else { "denied" };
+    let meant = args.principal.clone();
+    let whose = grant.whose(|id| meant.clone().unwrap_or_else(|| id.to_owned()));
+    context.printer.line(&escape::line(&format!(
+        "{verb}: {} {}, for {whose}",
+        grant.tool,
+        grant.matter()
+    )))?;
+    context.printer.note(&format!(
+        "to take it back: toolway grants revoke {}{}",
+        grant.id,
+        context.folder.flag()
+    ));
+    Ok(())
+}
+
+async fn revoke(args: &RevokeArgs, context: &Context) -> Done {
+    context.client(&args.connect)?.ask(Method::DELETE, &["api", "grants", &args.id]).await?;
+    if context.printer.json {
+        return context.printer.json_value(&json!({"id": args.id, "revoked": true}));
+    }
+    context.printer.line(&format!("{} holds no more, from the next call on", escape::line(&args.id)))
+}

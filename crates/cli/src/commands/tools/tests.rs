@@ -1,0 +1,54 @@
+use serde_json::json;
+use toolway_types::name::is_invisible;
+
+use super::*;
+
+fn tool(name: &str, description: &str, permissions: &[&str], flags: &[&str]) -> Tool {
+    serde_json::from_value(json!({
+        "name": name, "id": "pc/x", "source": "pc", "status": "ready", "description": description,
+        "permissions": permissions, "timeout_ms": 30_000, "sequential": false, "flags": flags,
+    }))
+    .unwrap()
+}
+
+#[test]
+fn what_is_odd_and_what_needs_permission_is_marked() {
+    let tools = [
+        tool("pc__a", "Plain", &[], &[]),
+        tool("pc__b", "Sends", &["INTERNET", "files.write"], &[]),
+        tool("pc__c", "", &["device.location"], &["changed", "no_description"]),
+    ];
+    assert_eq!(
+        table(&tools).render(None, false),
+        "name   status  description  note\n\
+         pc__a  ready   Plain\n\
+         pc__b  ready   Sends        needs INTERNET, files.write\n\
+         pc__c  ready                changed, no description; needs device.location\n"
+    );
+    assert_eq!(
+        table(&tools[..1]).render(None, false),
+        "name   status  description\npc__a  ready   Plain\n",
+        "where there is nothing to note there is no column for it"
+    );
+}
+
+/// What a device says of a tool must not act on the terminal of whoever decides about it, nor look like another.
+#[test]
+fn descriptions_are_shown_with_what_can_not_be_seen_written_out() {
+    let odd = [
+        ("colour\u{1b}[31mred", "colour\\u{1b}[31mred"),
+        ("clear\u{9b}2J", "clear\\u{9b}2J"),
+        ("bidi\u{202e}txt\u{202c}\u{2066}x\u{2069}", "bidi\\u{202e}txt\\u{202c}\\u{2066}x\\u{2069}"),
+        ("zero\u{200b}wi\u{200d}dth\u{feff}", "zero\\u{200b}wi\\u{200d}dth\\u{feff}"),
+        ("tags\u{e0041}\u{e007f}", "tags\\u{e0041}\\u{e007f}"),
+        ("soft\u{ad}hyphen", "soft\\u{ad}hyphen"),
+        ("over\rwritten", "over\\rwritten"),
+        ("link\u{1b}]8;;http://x\u{7}y", "link\\u{1b}]8;;http://x\\u{7}y"),
+    ];
+    for (description, shown) in odd {
+        let text = table(&[tool(description, description, &[description], &["invisible_characters"])])
+            .render(None, false);
+        assert!(!text.chars().any(|c| c != '\n' && is_invisible(c)), "{text:?}");
+        assert_eq!(text.matches(shown).count(), 3, "{text}");
+    }
+}

@@ -1,0 +1,128 @@
+//! Secrets that tools and hooks name instead of holding them: read from variables and files, and kept in the data
+//! folder's `secrets`, one file (0600) each. A secret comes in over standard input and never goes out again.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use secrecy::{ExposeSecret, SecretString};
+use toolway_tools::secrets::{SecretError, SecretReader, SecretSource};
+
+use crate::folder::{DataFolder, create_private_dir, private};
+use crate::report::{Done, Failure, plain};
+
+/// No secret is longer, in bytes.
+const MAX_SECRET: u64 = 64 << 10;
+/// Longest name, in characters.
+const MAX_NAME: usize = 64;
+
+/// Reads secrets from the variables as they were when the program started, and from files as they are now.
+#[derive(Debug, Clone)]
+pub(crate) struct Kept {
+    variables: HashMap<OsString, OsString>,
+}
+
+impl Kept {
+    /// With these variables.
+    pub(crate) fn new(variables: HashMap<OsString, OsString>) -> Self {
+        Self { variables }
+    }
+
+    fn variable(&self, name: &str) -> Result<String, String> {
+        let value = self.variables.get(std::ffi::OsStr::new(name)).ok_or("it is not set")?;
+        value.to_str().map(str::to_owned).ok_or_else(|| "it is not text".to_owned())
+    }
+}
+
+impl SecretReader for Kept {
+    fn read(&self, source: &SecretSource) -> Result<SecretString, SecretError> {
+        let text = match source {
+            SecretSource::Env(name) => self.variable(name),
+            SecretSource::File(path) => read_file(path),
+        };
+        text.and_then(|text| match text.trim() {
+            "" => Err("it is empty".to_owned()),
+            secret => Ok(SecretString::from(secret.to_owned())),
+        })
+        .map_err(|problem| SecretError::Unreadable { place: source.clone(), problem })
+    }
+}
+
+fn read_file(path: &Path) -> Result<String, String> {
+    let failed = |error: std::io::Error| match error.kind() {
+        ErrorKind::InvalidData => "it is not text".to_owned(),
+        _ => plain(&error),
+    };
+    let mut text = String::new();
+    let file = std::fs::File::open(path).map_err(failed)?;
+    file.take(MAX_SECRET + 1).read_to_string(&mut text).map_err(failed)?;
+    if text.len() as u64 > MAX_SECRET {
+        return Err(format!("it is longer than {MAX_SECRET} bytes"));
+    }
+    Ok(text)
+}
+
+/// Whether a secret may have this name, which is its file's as well.
+fn check_name(name: &str) -> Done {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    let starts_well = name.starts_with(|c: char| c.is_ascii_alphanumeric());
+    if starts_well && name.len() <= MAX_NAME && name.chars().all(plain) {
+        return Ok(());
+    }
+    Err(Failure::usage(format!("{name:?} can't be the name of a secret")).hint(format!(
+        "use letters, digits, _ and -, {MAX_NAME} of them at most, the first a letter or digit, as weather_key"
+    )))
+}
+
+/// The names of the secrets that a data folder keeps, sorted.
+pub(crate) fn names(folder: &DataFolder) -> Done<Vec<String>> {
+    let path = folder.secrets();
+    let entries = match std::fs::read_dir(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(|error| Failure::io("read", &path, &error))?,
+    };
+    let mut names: Vec<_> = entries
+        .flatten()
+        .filter(|entry| entry.path().is_file())
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| check_name(name).is_ok())
+        .collect();
+    names.sort();
+    Ok(names)
+}
+
+/// Keeps a secret. Gives its file.
+pub(crate) fn set(folder: &DataFolder, name: &str, secret: &SecretString) -> Done<PathBuf> {
+    check_name(name)?;
+    let text = secret.expose_secret();
+    let wrong = |what: &str| Failure::new(format!("the secret {what}")).code("secret");
+    if text.trim().is_empty() {
+        return Err(wrong("is empty").hint("give it on standard input: toolway secrets set NAME < FILE"));
+    }
+    if text.len() as u64 > MAX_SECRET {
+        return Err(
+            wrong(&format!("is longer than {MAX_SECRET} bytes")).hint("give the secret and nothing else")
+        );
+    }
+    folder.create()?;
+    create_private_dir(&folder.secrets())?;
+    let path = folder.secrets().join(name);
+    private::replace(&path, text.trim().as_bytes())?;
+    Ok(path)
+}
+
+/// Removes a secret.
+pub(crate) fn remove(folder: &DataFolder, name: &str) -> Done {
+    check_name(name)?;
+    let path = folder.secrets().join(name);
+    std::fs::remove_file(&path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => Failure::new(format!("there is no secret {name:?} in the data folder"))
+            .code("secret_unknown")
+            .hint("`toolway secrets list` shows their names"),
+        _ => Failure::io("remove", &path, &error),
+    })
+}
+
+#[cfg(test)]
+mod tests;
