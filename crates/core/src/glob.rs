@@ -19,7 +19,28 @@ pub struct BadGlob {
 #[derive(Clone)]
 pub struct Globs {
     patterns: Vec<String>,
+    kind: Kind,
     set: GlobSet,
+}
+
+/// What can be decided without looking for patterns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// One of them stands for any text.
+    All,
+    /// None of them stands for anything but itself.
+    Literal,
+    Other,
+}
+
+fn kind(patterns: &[String]) -> Kind {
+    if patterns.iter().any(|pattern| pattern == "*") {
+        Kind::All
+    } else if patterns.iter().any(|pattern| pattern.contains(['*', '?', '[', ']', '{', '}', '\\'])) {
+        Kind::Other
+    } else {
+        Kind::Literal
+    }
 }
 
 impl Globs {
@@ -43,19 +64,28 @@ impl Globs {
         let set = set
             .build()
             .map_err(|error| BadGlob { pattern: texts.join(", "), problem: error.kind().to_string() })?;
-        Ok(Self { patterns: texts, set })
+        Ok(Self { kind: kind(&texts), patterns: texts, set })
     }
 
     /// No pattern at all, which nothing fits.
     #[must_use]
     pub fn none() -> Self {
-        Self { patterns: Vec::new(), set: GlobSet::empty() }
+        Self { patterns: Vec::new(), kind: Kind::Literal, set: GlobSet::empty() }
     }
 
     /// Whether a text fits one of them.
     #[must_use]
     pub fn matches(&self, text: &str) -> bool {
-        self.set.is_match(text)
+        match self.kind {
+            Kind::All => true,
+            Kind::Literal => self.patterns.iter().any(|pattern| pattern == text),
+            Kind::Other => self.set.is_match(text),
+        }
+    }
+
+    /// The places of all that a text fits.
+    pub(crate) fn which(&self, text: &str) -> Vec<usize> {
+        self.set.matches(text)
     }
 
     /// The patterns as they were written.

@@ -7,6 +7,7 @@
 mod cache;
 pub mod definition;
 mod explain;
+mod index;
 mod limits;
 mod selector;
 
@@ -16,11 +17,12 @@ use crate::caller::Caller;
 use crate::glob::Globs;
 use crate::permission;
 use crate::spec::ToolSpec;
-use cache::Cache;
+use cache::{Cache, Fitting};
 use definition::{
     ApprovalMode, ApprovalSettings, ChangedTools, Effect, PermissionSettings, PermissionState,
     PolicySettings, RuleDefinition,
 };
+use index::ToolIndex;
 use selector::{Selector, Traits, is_trusted, with_text};
 
 pub use explain::{Explanation, PermissionExplanation};
@@ -47,6 +49,10 @@ pub struct Policy {
     approval: Vec<ApprovalRule>,
     default_permission: PermissionState,
     permissions: Vec<PermissionRule>,
+    rules_by_tool: ToolIndex,
+    approval_by_tool: ToolIndex,
+    /// Whether it matters to a decision what a tool does.
+    asks_for_traits: bool,
     cache: Cache,
 }
 
@@ -111,6 +117,9 @@ impl Default for Policy {
             approval: Vec::new(),
             default_permission: PermissionState::Granted,
             permissions: Vec::new(),
+            rules_by_tool: ToolIndex::default(),
+            approval_by_tool: ToolIndex::default(),
+            asks_for_traits: false,
             cache: Cache::default(),
         }
     }
@@ -190,9 +199,23 @@ impl Policy {
             note("policy.trusted_sources".to_owned(), bad.to_string());
             Globs::none()
         });
-        if !problems.is_empty() {
+        let indexes = (
+            ToolIndex::of(rules.iter().map(|rule| &rule.selector)),
+            ToolIndex::of(approvals.iter().map(|rule| &rule.selector)),
+        );
+        let (Some(rules_by_tool), Some(approval_by_tool), []) = (indexes.0, indexes.1, problems.as_slice())
+        else {
+            if problems.is_empty() {
+                let problem = "the patterns of all rules together are too much".to_owned();
+                problems.push(PolicyProblem { key: "policy.rules".to_owned(), problem });
+            }
             return Err(problems);
-        }
+        };
+        let asks_for_traits = rules.iter().any(|rule| rule.selector.asks_for_traits())
+            || approvals
+                .iter()
+                .any(|rule| rule.selector.asks_for_traits() || rule.mode == ApprovalMode::Writes)
+            || approval.default == ApprovalMode::Writes;
         Ok(Self {
             default: policy.default,
             trusted,
@@ -202,6 +225,9 @@ impl Policy {
             approval: approvals,
             default_permission: permissions.default,
             permissions: states,
+            rules_by_tool,
+            approval_by_tool,
+            asks_for_traits,
             cache: Cache::default(),
         })
     }
@@ -237,22 +263,36 @@ impl Policy {
             };
             return Decision { effect: self.default, rule: None, approval };
         }
-        let traits = Traits::of(spec, self.trusts(&tool.source));
-        self.cache.decision(caller, tool, traits, || with_text(tool, |id| self.look(caller, id, traits)))
+        let traits = match self.asks_for_traits {
+            true => Traits::of(spec, self.trusts(&tool.source)),
+            false => Traits::of(None, false),
+        };
+        let fitting = || Fitting {
+            rules: self.rules.iter().map(|rule| rule.selector.fits_caller(caller)).collect(),
+            approval: self.approval.iter().map(|rule| rule.selector.fits_caller(caller)).collect(),
+        };
+        self.cache.decision(caller, tool, traits, fitting, |fitting| {
+            with_text(tool, |id| self.look(fitting, id, traits))
+        })
     }
 
-    fn look(&self, caller: &Caller, id: &str, traits: Traits) -> Decision {
-        let fits = |rule: &&Rule| {
-            rule.selector.fits_caller(caller)
-                && rule.selector.fits_tool(id, traits, rule.definition.effect == Effect::Deny)
-        };
-        let place = self.rules.iter().position(|rule| fits(&rule));
+    fn look(&self, fitting: &Fitting, id: &str, traits: Traits) -> Decision {
+        let for_tool = self.rules_by_tool.fitting(id);
+        let both = fitting.rules.iter().zip(&for_tool).zip(&self.rules);
+        let place = both.into_iter().position(|((for_caller, for_tool), rule)| {
+            *for_caller
+                && *for_tool
+                && rule.selector.fits_traits(traits, rule.definition.effect == Effect::Deny)
+        });
         let effect =
             place.and_then(|at| self.rules.get(at)).map_or(self.default, |rule| rule.definition.effect);
-        let approval = self
-            .approval
-            .iter()
-            .find(|rule| rule.selector.fits_caller(caller) && rule.selector.fits_tool(id, traits, false));
+        let for_tool = self.approval_by_tool.fitting(id);
+        let mut both = fitting.approval.iter().zip(&for_tool).zip(&self.approval);
+        let approval = both
+            .find(|((for_caller, for_tool), rule)| {
+                **for_caller && **for_tool && rule.selector.fits_traits(traits, false)
+            })
+            .map(|(_, rule)| rule);
         let (mode, caller_may_answer) =
             approval.map_or((self.default_approval, false), |rule| (rule.mode, rule.caller_may_answer));
         let needed = match mode {

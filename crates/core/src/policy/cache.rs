@@ -23,10 +23,22 @@ struct Who {
     agent: Option<Arc<str>>,
 }
 
-type Decisions = RwLock<HashMap<ToolId, (Traits, Decision)>>;
+/// What is remembered of one caller.
+#[derive(Debug)]
+struct OfCaller {
+    fitting: Fitting,
+    decisions: RwLock<HashMap<ToolId, (Traits, Decision)>>,
+}
+
+/// Which rules are for a caller, whatever the tool.
+#[derive(Debug)]
+pub(super) struct Fitting {
+    pub(super) rules: Vec<bool>,
+    pub(super) approval: Vec<bool>,
+}
 
 #[derive(Debug, Default)]
-pub(super) struct Cache(RwLock<HashMap<Who, Arc<Decisions>>>);
+pub(super) struct Cache(RwLock<HashMap<Who, Arc<OfCaller>>>);
 
 impl Cache {
     /// What was decided, or is now.
@@ -35,16 +47,17 @@ impl Cache {
         caller: &Caller,
         tool: &ToolId,
         traits: Traits,
-        decide: impl FnOnce() -> Decision,
+        fitting: impl FnOnce() -> Fitting,
+        decide: impl FnOnce(&Fitting) -> Decision,
     ) -> Decision {
-        let decisions = self.of(caller);
-        if let Some((seen, decision)) = decisions.read().get(tool)
+        let of_caller = self.of(caller, fitting);
+        if let Some((seen, decision)) = of_caller.decisions.read().get(tool)
             && *seen == traits
         {
             return *decision;
         }
-        let decision = decide();
-        let mut decisions = decisions.write();
+        let decision = decide(&of_caller.fitting);
+        let mut decisions = of_caller.decisions.write();
         if decisions.len() >= TOOLS {
             decisions.clear();
         }
@@ -52,17 +65,25 @@ impl Cache {
         decision
     }
 
-    fn of(&self, caller: &Caller) -> Arc<Decisions> {
+    /// Of how many callers decisions are remembered, and how many of the one with most.
+    #[cfg(test)]
+    pub(super) fn sizes(&self) -> (usize, usize) {
+        let callers = self.0.read();
+        (callers.len(), callers.values().map(|it| it.decisions.read().len()).max().unwrap_or(0))
+    }
+
+    fn of(&self, caller: &Caller, fitting: impl FnOnce() -> Fitting) -> Arc<OfCaller> {
         let principal = &caller.principal;
         let who =
             Who { principal: principal.id.clone(), role: principal.role, agent: caller.agent().cloned() };
-        if let Some(decisions) = self.0.read().get(&who) {
-            return decisions.clone();
+        if let Some(known) = self.0.read().get(&who) {
+            return known.clone();
         }
+        let made = Arc::new(OfCaller { fitting: fitting(), decisions: RwLock::default() });
         let mut callers = self.0.write();
         if callers.len() >= CALLERS && !callers.contains_key(&who) {
             callers.clear();
         }
-        callers.entry(who).or_default().clone()
+        callers.entry(who).or_insert(made).clone()
     }
 }

@@ -77,9 +77,24 @@ impl Selector {
                 .is_none_or(|globs| caller.agent().is_some_and(|agent| globs.matches(agent)))
     }
 
+    /// The patterns over tools; none where it is for all.
+    pub(crate) fn tools(&self) -> Option<&Globs> {
+        self.tools.as_ref()
+    }
+
+    /// Whether it matters to it what a tool does.
+    pub(crate) fn asks_for_traits(&self) -> bool {
+        self.read_only.is_some() || self.destructive.is_some() || self.open_world.is_some()
+    }
+
     /// Whether the tool is one of those it is for. Where nothing is known of the tool, `unknown` says whether
     /// it may be.
     pub(crate) fn fits_tool(&self, id: &str, traits: Traits, unknown: bool) -> bool {
+        self.fits_traits(traits, unknown) && self.tools.as_ref().is_none_or(|globs| globs.matches(id))
+    }
+
+    /// The same but for its patterns over tools.
+    pub(crate) fn fits_traits(&self, traits: Traits, unknown: bool) -> bool {
         let says = |wanted: Option<bool>, is: bool| match wanted {
             None => true,
             Some(_) if !traits.known => unknown,
@@ -88,7 +103,6 @@ impl Selector {
         says(self.read_only, traits.read_only)
             && says(self.destructive, traits.destructive)
             && says(self.open_world, traits.open_world)
-            && self.tools.as_ref().is_none_or(|globs| globs.matches(id))
     }
 }
 
