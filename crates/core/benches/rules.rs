@@ -37,7 +37,11 @@ impl Hook for Looking {
 fn hundred_rules() -> Result<Policy, Failure> {
     let rule = |n: usize| RuleDefinition {
         when: When {
-            principals: if n < 99 && n.is_multiple_of(3) { vec![format!("somebody-{n}-*")] } else { Vec::new() },
+            principals: if n < 99 && n.is_multiple_of(3) {
+                vec![format!("somebody-{n}-*")]
+            } else {
+                Vec::new()
+            },
             tools: if n == 99 { vec!["living-*/*".to_owned()] } else { vec![format!("device-{n}-*/tool_*")] },
             ..When::default()
         },

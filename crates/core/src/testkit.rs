@@ -15,9 +15,11 @@ use toolway_types::{
     ToolName, ToolOutput,
 };
 
+use crate::consent::{Choice, Scope};
 use crate::{
     Arguments, Call, CallContext, Caller, ClosedCall, Commit, Door, EarlierCall, Engine, EngineParts,
-    EngineSettings, Finished, Keep, Lease, OpenedCall, RawArguments, Recorder, Registry, Tool, ToolSpec,
+    EngineSettings, Finished, Keep, Lease, OpenedCall, Policy, PolicyProblem, Question, RawArguments,
+    Recorder, Registry, Tool, ToolSpec,
 };
 
 pub(crate) type RunResult = Result<ToolOutput, ToolError>;
@@ -45,6 +47,35 @@ pub(crate) fn raw(json: &str) -> RawJson {
 
 pub(crate) fn document(name: &str) -> SpecDocument {
     SpecDocument { description: Some("Made for a test.".to_owned()), ..SpecDocument::named(name) }
+}
+
+pub(crate) fn annotated(name: &str, annotations: &str) -> SpecDocument {
+    SpecDocument { annotations: Some(raw(annotations)), ..document(name) }
+}
+
+pub(crate) fn needing(name: &str, permissions: &[&str]) -> SpecDocument {
+    SpecDocument { permissions: permissions.iter().map(ToString::to_string).collect(), ..document(name) }
+}
+
+pub(crate) fn sequential(name: &str) -> SpecDocument {
+    SpecDocument { sequential: true, ..document(name) }
+}
+
+/// Rules as the owner writes them, as JSON with `policy`, `approval` and `permissions`.
+#[track_caller]
+pub(crate) fn try_policy(rules: &str) -> Result<Policy, Vec<PolicyProblem>> {
+    let rules = json(rules);
+    let part = |name: &str| rules.get(name).cloned().unwrap_or(Value::Object(Default::default()));
+    Policy::compile(
+        &serde_json::from_value(part("policy")).unwrap(),
+        &serde_json::from_value(part("approval")).unwrap(),
+        &serde_json::from_value(part("permissions")).unwrap(),
+    )
+}
+
+#[track_caller]
+pub(crate) fn policy(rules: &str) -> Policy {
+    try_policy(rules).unwrap()
 }
 
 pub(crate) fn with_parameters(name: &str, parameters: &str) -> SpecDocument {
@@ -281,6 +312,35 @@ impl World {
         tokio::spawn(async move { engine.call(call).await })
     }
 
+    /// Takes other rules; see [`policy`].
+    #[track_caller]
+    pub(crate) fn rule(&self, rules: &str) {
+        self.engine.set_policy(policy(rules));
+    }
+
+    /// The one question that is open, after everything that can run has.
+    #[track_caller]
+    pub(crate) fn question(&self) -> impl Future<Output = Arc<Question>> {
+        let place = std::panic::Location::caller();
+        async move {
+            settle().await;
+            let open = self.engine.questions().visible_to(&owner());
+            assert_eq!(open.len(), 1, "one open question at {place}: {open:?}");
+            open[0].clone()
+        }
+    }
+
+    /// The owner answers the one question that is open.
+    #[track_caller]
+    pub(crate) fn answer(&self, choice: Choice, scope: Scope) -> impl Future<Output = Arc<Question>> {
+        let question = self.question();
+        async move {
+            let question = question.await;
+            self.engine.questions().answer(question.id, &owner(), choice, scope).unwrap();
+            question
+        }
+    }
+
     pub(crate) async fn run(&self, name: &str, arguments: &str) -> Finished {
         self.engine.call(call(name, arguments)).await
     }
@@ -291,8 +351,29 @@ pub(crate) fn call(name: &str, arguments: &str) -> Call {
     Call::new(name, RawArguments::Json(raw(arguments)), Caller::local_owner())
 }
 
+pub(crate) fn principal(id: &str, role: Role) -> Principal {
+    Principal { id: id.into(), role, agent: None }
+}
+
+pub(crate) fn owner() -> Principal {
+    principal("owner", Role::Owner)
+}
+
 pub(crate) fn caller(id: &str, role: Role) -> Caller {
-    Caller::new(Arc::new(Principal { id: id.into(), role, agent: None }), Door::Rest)
+    Caller::new(Arc::new(principal(id, role)), Door::Rest)
+}
+
+pub(crate) fn client(id: &str) -> Caller {
+    caller(id, Role::Client)
+}
+
+/// A caller in an agent's name, in a conversation.
+pub(crate) fn chatting(id: &str, agent: &str, session: &str) -> Caller {
+    Caller { agent: Some(agent.into()), session: Some(session.into()), ..client(id) }
+}
+
+pub(crate) fn call_of(caller: Caller, name: &str) -> Call {
+    Call { caller, ..call(name, "{}") }
 }
 
 #[track_caller]
