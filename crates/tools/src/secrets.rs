@@ -91,3 +91,6 @@ impl Secrets for NamedSecrets {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

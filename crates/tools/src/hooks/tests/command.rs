@@ -136,13 +136,5 @@ async fn e7_a_question_that_is_dropped_ends_the_program_with_its_children() {
     let child = content(&place.at("child")).await;
     asking.abort();
     assert!(asking.await.unwrap_err().is_cancelled());
-    for _ in 0..2000 {
-        let state = fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
-        let state = state.rsplit(") ").next().and_then(|rest| rest.chars().next());
-        if matches!(state, None | Some('Z' | 'X')) {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("process {child} lives on");
+    super::gone(&child).await;
 }

@@ -101,7 +101,7 @@ async fn family(place: &Place) -> [String; 2] {
 #[tokio::test]
 async fn e7_the_deadline_ends_a_command_with_all_its_children() {
     let place = Place::new();
-    place.define("a.toml", &shell(&place, FAMILY, "timeout_s = 2"));
+    place.define("a.toml", &shell(&place, FAMILY, "timeout_s = 4"));
     let calls = place.engine();
     let calling = tokio::spawn({
         let calls = calls.clone();

@@ -1,0 +1,34 @@
+use secrecy::ExposeSecret;
+use serde_json::json;
+
+use super::*;
+
+struct Environment;
+
+impl SecretReader for Environment {
+    fn read(&self, source: &SecretSource) -> Result<SecretString, SecretError> {
+        match source {
+            SecretSource::Env(name) if name == "KEY" => Ok("s3cret".to_owned().into()),
+            _ => Err(SecretError::Unreadable { place: source.clone(), problem: "it is not set".to_owned() }),
+        }
+    }
+}
+
+#[test]
+fn a_name_leads_to_the_place_where_the_secret_is_kept() {
+    let sources = json!({ "weather": { "env": "KEY" }, "absent": { "file": "/run/absent" } });
+    let secrets = NamedSecrets::new(serde_json::from_value(sources).unwrap(), Arc::new(Environment));
+    assert_eq!(secrets.named("weather").unwrap().expose_secret(), "s3cret");
+    let told = |name: &str| secrets.named(name).unwrap_err().to_string();
+    assert_eq!(told("absent"), "no secret in the file /run/absent: it is not set");
+    assert_eq!(told("KEY"), "there is no secret named \"KEY\"");
+    assert!(!format!("{secrets:?}").contains("s3cret"));
+}
+
+#[test]
+fn a_place_is_one_of_those_there_are() {
+    for bad in [json!({}), json!({ "env": "A", "file": "b" }), json!({ "value": "s3cret" }), json!("s3cret")]
+    {
+        assert!(serde_json::from_value::<SecretSource>(bad.clone()).is_err(), "{bad}");
+    }
+}
