@@ -94,9 +94,9 @@ pub struct GrantRecord {
     pub kind: GrantKind,
     /// Which permission, where that was asked.
     pub permission: Option<String>,
-    /// The tool's source.
+    /// Of which source's tools: its name or a pattern, as whoever reads grants understands it.
     pub source: String,
-    /// The tool's name at its source.
+    /// Of which of these: a name or a pattern, likewise.
     pub tool: String,
     /// Whose calls it covers; none covers anybody's.
     pub principal: Option<String>,

@@ -1,5 +1,7 @@
 //! The record of calls: found, shown, passed on and removed.
 
+use std::io::{Read, Write};
+
 use serde_json::{Value, json};
 
 use crate::support::{Folder, Running, mode};
@@ -54,6 +56,45 @@ fn the_parts_of_a_calls_time_are_shown_apart() {
         assert!(labels.contains(&label), "{label}: {shown}");
     }
     assert!(shown.contains("Europe/Lisbon"), "{shown}");
+}
+
+/// Asks the gateway something that is asked of it by other clients too.
+fn post(gateway: &Running, token: &str, path: &str, body: &Value) -> Value {
+    let address = gateway.url().strip_prefix("http://").unwrap().to_owned();
+    let body = body.to_string();
+    let mut stream = std::net::TcpStream::connect(&address).unwrap();
+    write!(
+        stream,
+        "POST {path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.1 201"), "{answer}");
+    serde_json::from_str(body).unwrap()
+}
+
+#[test]
+fn it_is_shown_who_let_a_call_run() {
+    let folder = Folder::new();
+    folder.settings("[approval]\ndefault = \"always\"\n");
+    let gateway = folder.serve(&["--no-local-device"]);
+    let token = std::fs::read_to_string(folder.file("owner.token")).unwrap();
+    let wanted = json!({"tool": "builtin/get_current_time"});
+    let grant = post(&gateway, token.trim(), "/api/grants", &wanted)["id"].as_str().unwrap().to_owned();
+    folder.run(["tools", "call", "get_current_time", "{}"]).done();
+    let by = format!("grant:{grant}");
+    let list = folder.json(&["calls", "list", "--approved-by", &by]);
+    let call = ids(&list)[0];
+    assert_eq!(list["calls"][0]["approved_by"], json!(by));
+    let shown = folder.run(["calls", "show", call]).done().stdout;
+    let line =
+        shown.lines().find(|line| line.starts_with("approved by")).unwrap_or_else(|| panic!("{shown}"));
+    assert!(line.ends_with(&by), "{shown}");
+    assert_eq!(ids(&folder.json(&["calls", "list", "--approved-by", "owner"])), [""; 0]);
 }
 
 #[test]
