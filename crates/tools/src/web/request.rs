@@ -41,7 +41,7 @@ impl Request {
 pub fn parse_url(text: &str) -> Result<Url, WebError> {
     let bad = |message: String| WebError::new(WebErrorKind::BadRequest, message);
     if text.len() > MAX_URL {
-        return Err(bad(format!("The address has {} bytes; at most {MAX_URL} are allowed", text.len())));
+        return Err(bad(too_long(text)));
     }
     let url = Url::parse(text).map_err(|error| {
         bad(format!("The address can't be understood: {error}"))
@@ -52,6 +52,9 @@ pub fn parse_url(text: &str) -> Result<Url, WebError> {
 
 /// An address with one spelling, or what is wrong with it.
 pub(super) fn normal(mut url: Url) -> Result<Url, String> {
+    if url.as_str().len() > MAX_URL {
+        return Err(too_long(url.as_str()));
+    }
     if !matches!(url.scheme(), "http" | "https") {
         return Err(format!("Only http and https addresses can be requested, not {}:", cut(url.scheme())));
     }
@@ -101,6 +104,10 @@ pub(super) fn place(url: &Url) -> String {
         Some(port) => format!("{host}:{port}"),
         None => host.to_owned(),
     }
+}
+
+fn too_long(text: &str) -> String {
+    format!("The address has {} bytes; at most {MAX_URL} are allowed", text.len())
 }
 
 fn cut(text: &str) -> &str {

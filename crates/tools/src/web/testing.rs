@@ -80,6 +80,7 @@ struct State {
     seen: Mutex<Vec<Seen>>,
     written: AtomicUsize,
     connections: AtomicUsize,
+    arrived: tokio::sync::Semaphore,
     gone: tokio::sync::Semaphore,
 }
 
@@ -108,6 +109,7 @@ impl Server {
             seen: Mutex::default(),
             written: AtomicUsize::new(0),
             connections: AtomicUsize::new(0),
+            arrived: tokio::sync::Semaphore::new(0),
             gone: tokio::sync::Semaphore::new(0),
         });
         let mut tasks = JoinSet::new();
@@ -149,6 +151,12 @@ impl Server {
         self.state.written.load(Ordering::SeqCst)
     }
 
+    /// Waits until a request is there.
+    pub(crate) async fn arrived(&self) {
+        let arrived = tokio::time::timeout(Duration::from_secs(20), self.state.arrived.acquire()).await;
+        arrived.expect("a request comes").unwrap().forget();
+    }
+
     /// Waits until the other side of an endless or hanging answer has gone.
     pub(crate) async fn gone(&self) {
         let gone = tokio::time::timeout(Duration::from_secs(20), self.state.gone.acquire()).await;
@@ -178,6 +186,7 @@ async fn serve(mut stream: impl AsyncRead + AsyncWrite + Unpin, state: &State) -
     let Some(seen) = read(&mut stream).await? else { return Ok(()) };
     let reply = (state.handler)(&seen);
     state.seen.lock().push(seen);
+    state.arrived.add_permits(1);
     match reply {
         Reply::Says(bytes) => {
             stream.write_all(&bytes).await?;

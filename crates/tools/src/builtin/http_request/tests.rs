@@ -299,7 +299,7 @@ async fn a_slow_server_meets_the_deadline_and_loses_its_connection() {
         let server = Server::start(move |_| Reply::Hangs(says.as_bytes().to_vec())).await;
         let world = World::new();
         let arguments = json!({"url": server.url("/")});
-        match world.outcome(arguments, Some(Duration::from_millis(300))).await {
+        match world.outcome(arguments, Some(Duration::from_secs(2))).await {
             Outcome::Error(error) => {
                 assert_eq!((error.code, error.kind()), (Code::Timeout, ErrorKind::Timeout));
                 assert!(error.dispatched);

@@ -108,7 +108,8 @@ async fn without_a_pointer_it_is_status_headers_and_body() {
 #[tokio::test]
 async fn e11_secrets_go_to_their_host_alone_and_are_masked_when_echoed() {
     let other = Server::start(|seen| {
-        answer("200 OK", &[], format!("{:?} s3cret-key", seen.header_names()).as_bytes())
+        let body = format!("{:?} {:?} s3cret-key", seen.header("accept"), seen.header("authorization"));
+        answer("200 OK", &[], body.as_bytes())
     })
     .await;
     let to = other.url("/");
@@ -124,7 +125,7 @@ async fn e11_secrets_go_to_their_host_alone_and_are_masked_when_echoed() {
         tool(&format!("url = {url:?}\nheaders = {headers}\n{more}"), spec(&[], &[]))
     };
     let result = call(define("/away", ""), json!({})).await.unwrap();
-    assert_eq!(result["body"], r#"["accept-encoding", "host", "user-agent"] [secret key]"#);
+    assert_eq!(result["body"], r#"Some("*/*") None [secret key]"#);
     let result = call(define("/", ""), json!({})).await.unwrap();
     assert_eq!(result["headers"]["x-echo"], "[secret key]");
     assert_eq!(result["body"], r#"{"echo": ["Bearer [secret key]"]}"#);

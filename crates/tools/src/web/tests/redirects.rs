@@ -199,6 +199,10 @@ async fn redirects_that_lead_nowhere_are_said() {
         let start = format!("{} redirects to an address that {words}", server.address);
         assert!(error.message.starts_with(&start), "{error}");
     }
+    let server = Server::start(|_| redirect(302, &format!("/{}", "a".repeat(9000)))).await;
+    let error = get(&local(), &server.url("/")).await.unwrap_err();
+    assert_eq!(error.kind, WebErrorKind::BadRedirect);
+    assert!(error.message.ends_with("bytes; at most 8192 are allowed"), "{error}");
 }
 
 #[tokio::test]
