@@ -1,5 +1,8 @@
 //! The real program in processes of its own, each test on data folders of its own.
 
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod approvals;
 #[cfg(unix)]
 #[cfg(test)]
 mod backup;
@@ -8,11 +11,23 @@ mod backup;
 mod calls;
 #[cfg(unix)]
 #[cfg(test)]
+mod changes;
+#[cfg(unix)]
+#[cfg(test)]
 mod device;
+#[cfg(unix)]
+#[cfg(test)]
+mod own;
+#[cfg(unix)]
+#[cfg(test)]
+mod policy;
 #[cfg(unix)]
 #[cfg(test)]
 mod serve;
 #[cfg(test)]
 mod support;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod terminal;
 #[cfg(test)]
 mod usage;

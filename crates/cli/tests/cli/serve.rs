@@ -1,6 +1,6 @@
 //! A gateway in a process of its own, and the commands that ask it.
 
-use crate::support::{Folder, mode};
+use crate::support::{Folder, mode, until};
 use std::io::Write;
 
 use rustix::process::Signal;
@@ -9,7 +9,7 @@ use serde_json::json;
 #[test]
 fn serves_says_where_and_stops_when_told() {
     let folder = Folder::new();
-    let gateway = folder.serve(&["--no-local-device"]);
+    let gateway = folder.serve_bare(&[]);
     let said: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(folder.file("gateway.json")).unwrap()).unwrap();
     assert_eq!(said, json!({"url": gateway.url(), "pid": gateway.pid()}));
@@ -23,21 +23,21 @@ fn serves_says_where_and_stops_when_told() {
     assert_eq!(code, 0, "{log}");
     assert!(!folder.file("gateway.json").exists());
     // Also where it starts again on what is there.
-    let (code, log) = folder.serve(&["--no-local-device"]).stop();
+    let (code, log) = folder.serve_bare(&[]).stop();
     assert_eq!(code, 0, "{log}");
 }
 
 #[test]
 fn a_second_gateway_on_one_folder_is_refused_and_told_of_the_first() {
     let folder = Folder::new();
-    let first = folder.serve(&["--no-local-device"]);
+    let first = folder.serve_bare(&[]);
     let second = folder.run(["serve", "--listen", "127.0.0.1:0"]).failed(1, "a gateway already runs on");
     assert!(second.stderr.contains(&format!("process {}, at {}", first.pid(), first.url())), "{second:#?}");
     assert_eq!(folder.json(&["tools", "list"])["tools"], json!([]), "the first is not disturbed");
     first.signal(Signal::KILL);
     first.end();
     folder.run(["tools", "list"]).failed(1, "no gateway is running on");
-    folder.serve(&["--no-local-device"]).stop();
+    folder.serve_bare(&[]).stop();
 }
 
 #[test]
@@ -92,14 +92,14 @@ fn the_doctor_finds_what_is_open_to_others_and_what_is_damaged() {
 #[test]
 fn settings_are_read_again_on_a_signal_and_compared() {
     let folder = Folder::new();
-    let gateway = folder.serve(&["--no-local-device"]);
-    folder.settings("[timeouts]\ntool_s = 77\n");
+    let gateway = folder.serve_bare(&[]);
+    folder.settings("[limits]\nconnections = 77\n");
     gateway.signal(Signal::HUP);
     // What the signal does is logged; the gateway answers as before.
     assert_eq!(folder.json(&["tools", "list"])["tools"], json!([]));
     let (code, log) = gateway.stop();
     assert_eq!(code, 0, "{log}");
-    assert!(log.contains("timeouts.tool_s"), "{log}");
+    assert!(log.contains("limits.connections"), "{log}");
 }
 
 #[test]
@@ -151,16 +151,6 @@ fn this_computers_tools_are_listed_called_and_recorded() {
 
     assert_eq!(folder.json(&["calls", "purge", "--before", "1h"])["removed"], 0);
     folder.run(["doctor"]).done();
-}
-
-/// Asks until there is an answer. What is waited for comes about by itself in another process.
-fn until<T>(mut ask: impl FnMut() -> Option<T>) -> T {
-    for _ in 0..200 {
-        if let Some(found) = ask() {
-            return found;
-        }
-    }
-    panic!("it did not come about");
 }
 
 #[test]

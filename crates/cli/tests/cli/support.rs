@@ -101,6 +101,12 @@ impl Folder {
         self.run(["--json"].iter().chain(arguments)).done().json()
     }
 
+    /// Starts a gateway that offers nothing but what it is told to.
+    pub(crate) fn serve_bare(&self, more: &[&str]) -> Running {
+        let bare = ["--no-local-device", "--set", "tools.builtin=false"];
+        self.serve(&[&bare, more].concat())
+    }
+
     /// Starts a gateway on a free port and waits until it answers.
     pub(crate) fn serve(&self, more: &[&str]) -> Running {
         let mut running = self.start(["serve", "--json", "--listen", "127.0.0.1:0"].iter().chain(more));
@@ -233,6 +239,17 @@ impl Drop for Running {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Asks until there is an answer. What is waited for comes about by itself in another process.
+#[track_caller]
+pub(crate) fn until<T>(mut ask: impl FnMut() -> Option<T>) -> T {
+    for _ in 0..200 {
+        if let Some(found) = ask() {
+            return found;
+        }
+    }
+    panic!("it did not come about");
 }
 
 /// The permissions of a file or folder.

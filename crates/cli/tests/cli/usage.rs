@@ -12,6 +12,15 @@ fn bad_usage_ends_with_2_and_a_hint() {
     folder.run(["tools", "call", "x", "[]"]).failed(2, "not an object");
     folder.run(["calls", "purge", "--before", "yesterday"]).failed(2, "neither a duration nor a date");
     folder.run(["serve", "--set", "nothing"]).failed(2, "there is no = in it");
+    folder.run(["policy", "add", "x", "--effect", "deny", "--when", "[1]"]).failed(2, "--when: ");
+    folder.run(["policy", "add", "x", "--effect", "perhaps"]).failed(2, "invalid value 'perhaps'");
+    folder.run(["policy", "test", "x"]).failed(2, "--as <PRINCIPAL>");
+    folder.run(["approvals", "answer", "x"]).failed(2, "--grant");
+    folder.run(["approvals", "answer", "x", "--grant", "--deny"]).failed(2, "cannot be used with");
+    folder.run(["grants", "add", "a/b", "--for", "x", "--agent", "y"]).failed(2, "cannot be used with");
+    folder.run(["grants", "add", "a/b", "--expires", "2001-01-01"]).failed(2, "does not lie in the future");
+    folder.run(["tools", "test", "x", "[]"]).failed(2, "not an object");
+    folder.run(["secrets", "set", "a/b"]).failed(2, "can't be the name of a secret");
     folder.run([] as [&str; 0]).failed(2, "requires a subcommand but one was not provided");
     let without = folder.run(["tools"]);
     assert_eq!((without.code, without.stdout.as_str()), (2, ""));
@@ -44,6 +53,18 @@ fn where_no_gateway_runs_every_command_says_how_to_start_one() {
         &["calls", "show", "a"],
         &["calls", "tail"],
         &["calls", "purge", "--before", "30d"],
+        &["tools", "diff", "x"],
+        &["tools", "accept", "x"],
+        &["policy", "list"],
+        &["policy", "test", "x", "--as", "owner"],
+        &["policy", "add", "x", "--effect", "deny"],
+        &["policy", "remove", "x"],
+        &["approvals", "list"],
+        &["approvals", "watch"],
+        &["approvals", "answer", "x", "--grant"],
+        &["grants", "list"],
+        &["grants", "add", "a/b"],
+        &["grants", "revoke", "a"],
         &["tokens", "list"],
         &["tokens", "create"],
         &["tokens", "revoke", "a"],

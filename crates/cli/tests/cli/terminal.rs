@@ -1,0 +1,112 @@
+//! A program on a terminal of its own, at which nobody sits but the test.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::process::{Child, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
+
+use crate::support::Folder;
+
+/// Nothing here takes that long; what does has hung.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A program on a terminal. Killed when it is dropped.
+pub(crate) struct Terminal {
+    child: Child,
+    keyboard: File,
+    screen: mpsc::Receiver<Vec<u8>>,
+    /// What was shown and not looked at yet.
+    shown: String,
+}
+
+impl Terminal {
+    /// Starts the program with its three streams on the terminal.
+    pub(crate) fn start(folder: &Folder, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
+        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY;
+        let master = openpt(flags).unwrap();
+        grantpt(&master).unwrap();
+        unlockpt(&master).unwrap();
+        let theirs = File::from(ioctl_tiocgptpeer(&master, flags).unwrap());
+        let mut command = folder.command(arguments);
+        let stream = || Stdio::from(theirs.try_clone().unwrap());
+        command.stdin(stream()).stdout(stream()).stderr(stream()).envs(variables.iter().copied());
+        let child = command.spawn().unwrap();
+        // With the command's own and this closed, the screen ends when the program does.
+        drop((command, theirs));
+        let keyboard = File::from(master);
+        let mut reader = keyboard.try_clone().unwrap();
+        let (sender, screen) = mpsc::channel();
+        std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(count @ 1..) = reader.read(&mut buffer) {
+                if sender.send(buffer[..count].to_vec()).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { child, keyboard, screen, shown: String::new() }
+    }
+
+    /// Waits until this is shown; what comes before it is not looked at again.
+    #[track_caller]
+    pub(crate) fn says(&mut self, text: &str) {
+        let (_, at) = self.first_of(&[text]);
+        self.shown.drain(..at);
+    }
+
+    /// Waits until the first of these is shown; gives which, and where it ends.
+    #[track_caller]
+    fn first_of(&mut self, texts: &[&str]) -> (usize, usize) {
+        loop {
+            let found = texts
+                .iter()
+                .enumerate()
+                .filter_map(|(which, text)| self.shown.find(text).map(|at| (at + text.len(), which)));
+            if let Some((end, which)) = found.min() {
+                return (which, end);
+            }
+            match self.screen.recv_timeout(PATIENCE) {
+                Ok(bytes) => self.shown.push_str(&String::from_utf8_lossy(&bytes)),
+                Err(error) => panic!("{texts:?} was not shown ({error}): {}", self.shown),
+            }
+        }
+    }
+
+    /// Types a line.
+    pub(crate) fn types(&mut self, line: &str) {
+        self.keyboard.write_all(format!("{line}\n").as_bytes()).unwrap();
+    }
+
+    /// Answers a question until the answer is taken: what comes as soon as it is asked is not.
+    #[track_caller]
+    pub(crate) fn answers(&mut self, line: &str, taken: &str) {
+        loop {
+            self.types(line);
+            let (which, end) = self.first_of(&["was not taken", taken]);
+            self.shown.drain(..end);
+            if which == 1 {
+                return;
+            }
+        }
+    }
+
+    /// Waits for its end; gives the exit code and what was shown and not looked at.
+    #[track_caller]
+    pub(crate) fn end(mut self) -> (i32, String) {
+        let status = self.child.wait().unwrap();
+        while let Ok(bytes) = self.screen.recv_timeout(PATIENCE) {
+            self.shown.push_str(&String::from_utf8_lossy(&bytes));
+        }
+        (status.code().unwrap_or(-1), std::mem::take(&mut self.shown).replace("\r\n", "\n"))
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
