@@ -6,6 +6,7 @@ use toolway_types::{Code, RawJson, ToolError};
 use super::lookup::Target;
 use super::record::OpenRecord;
 use super::redact::redacted;
+use super::run;
 use crate::arguments::Arguments;
 use crate::consent::{Answer, Asked, Choice, Question, QuestionId, QuestionKind, Sought, Verdict};
 use crate::engine::{Call, Engine, EngineSettings};
@@ -104,7 +105,7 @@ impl Asking<'_> {
                 Err(self.unavailable(permission.as_deref(), "too many questions are open already"))
             }
             Asked::NoAnswer => {
-                let within = format!("nobody answered within {} s", patience.as_secs());
+                let within = format!("nobody answered within {}", run::words(patience));
                 Err(self.unavailable(permission.as_deref(), &within))
             }
             Asked::Answered(answer) => self.answered(open, &question, &answer).await,
@@ -118,11 +119,9 @@ impl Asking<'_> {
         answer: &Answer,
     ) -> Result<(), ToolError> {
         let now = self.engine.clock.now_ms();
-        if question.kind == QuestionKind::ChangedTool {
-            if answer.choice == Choice::Granted && answer.scope == crate::consent::Scope::Always {
-                self.engine.changed.set(&self.target.id, false);
-            }
-        } else {
+        // Whether a tool that changed passes from now on is for whoever compares specs to say: it may have changed
+        // again while the owner was asked.
+        if question.kind != QuestionKind::ChangedTool {
             self.engine.grants.remember(question, answer, now).await;
         }
         match answer.choice {
