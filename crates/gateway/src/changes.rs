@@ -22,6 +22,19 @@ pub(crate) struct Changes {
     store: Store,
     clock: Arc<dyn Clock>,
     queue: mpsc::Sender<Registered>,
+    /// Held from reading what is known to marking by it, so that no mark is older than another.
+    marking: tokio::sync::Mutex<()>,
+}
+
+/// What of a tool is let pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Accepted {
+    /// What it is now.
+    Now,
+    /// What has this fingerprint.
+    This(Fingerprint),
+    /// What it was at this time, in milliseconds since the Unix epoch.
+    AsOf(i64),
 }
 
 /// What a source registered.
@@ -36,7 +49,7 @@ struct Registered {
 pub(crate) struct Difference {
     /// When it changed, in milliseconds since the Unix epoch; none where it has not.
     pub(crate) changed_ms: Option<i64>,
-    /// What it is now, for [`Changes::accept`].
+    /// What it is now, for [`Accepted::This`].
     pub(crate) fingerprint: Fingerprint,
     /// The spec that passed, where it is kept.
     pub(crate) before: Option<String>,
@@ -58,7 +71,7 @@ impl Changes {
         clock: Arc<dyn Clock>,
     ) -> Result<(Arc<Self>, impl Future<Output = ()> + Send + use<>), StoreError> {
         let (queue, mut registered) = mpsc::channel::<Registered>(WAITING);
-        let changes = Arc::new(Self { engine, store, clock, queue });
+        let changes = Arc::new(Self { engine, store, clock, queue, marking: Default::default() });
         changes.reload().await?;
         // Not kept alive by its own worker, which ends with the last sender.
         let worker = Arc::downgrade(&changes);
@@ -76,6 +89,7 @@ impl Changes {
     /// # Errors
     /// Where the store can't be read.
     pub(crate) async fn reload(&self) -> Result<(), StoreError> {
+        let _marking = self.marking.lock().await;
         for (source, rows) in self.store.specs().all().await? {
             if let Ok(source) = source.parse::<Slug>() {
                 self.mark(&source, &rows);
@@ -110,12 +124,13 @@ impl Changes {
     }
 
     async fn note(&self, source: &Slug, specs: &[Arc<ToolSpec>]) -> Result<(), StoreError> {
-        let known = self.store.specs().of(source).await?;
         let specs = specs.to_vec();
         let now = tokio::task::spawn_blocking(move || {
             specs.iter().map(|spec| (spec.clone(), document::fingerprint(spec))).collect::<Vec<_>>()
         });
         let now = now.await.unwrap_or_default();
+        let _marking = self.marking.lock().await;
+        let known = self.store.specs().of(source).await?;
         let is_known = |spec: &ToolSpec, fingerprint: &Fingerprint| {
             known.iter().any(|row| row.tool == spec.name().as_str() && row.current == *fingerprint)
         };
@@ -183,18 +198,20 @@ impl Changes {
         Ok(Some(Difference { changed_ms: row.changed_ms, fingerprint: row.current, before, now, diff }))
     }
 
-    /// Lets a tool pass as it is now. With a fingerprint only if it is still that one. Answers whether it passed.
+    /// Lets a tool pass, if it still is what is accepted. Answers whether it is.
     ///
     /// # Errors
     /// Where that can't be stored.
-    pub(crate) async fn accept(
-        &self,
-        tool: &ToolId,
-        fingerprint: Option<Fingerprint>,
-    ) -> Result<bool, StoreError> {
+    pub(crate) async fn accept(&self, tool: &ToolId, accepted: Accepted) -> Result<bool, StoreError> {
+        let _marking = self.marking.lock().await;
         let rows = self.store.specs().of(&tool.source).await?;
-        let row = rows.into_iter().find(|row| row.tool == tool.tool.as_str());
-        let Some(wanted) = fingerprint.or(row.map(|row| row.current)) else { return Ok(false) };
+        let Some(row) = rows.into_iter().find(|row| row.tool == tool.tool.as_str()) else { return Ok(false) };
+        let wanted = match accepted {
+            Accepted::Now => row.current,
+            Accepted::This(fingerprint) => fingerprint,
+            Accepted::AsOf(at_ms) if row.changed_ms.is_none_or(|changed| changed <= at_ms) => row.current,
+            Accepted::AsOf(_) => return Ok(false),
+        };
         let passed = self.store.specs().approve(&tool.source, tool.tool.as_str(), wanted).await?;
         if passed {
             self.engine.changed().set(tool, false);

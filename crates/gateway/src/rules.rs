@@ -51,6 +51,14 @@ pub(crate) enum RuleError {
     Store(#[from] StoreError),
 }
 
+/// A stored rule that does not hold.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the stored rule {name:?} does not hold: {why}")]
+pub(crate) struct NotHeld {
+    pub(crate) name: String,
+    pub(crate) why: String,
+}
+
 /// The rules that hold.
 #[derive(Debug)]
 pub(crate) struct Rules {
@@ -60,6 +68,7 @@ pub(crate) struct Rules {
     /// Held while rules change, so that changes come one after the other.
     changing: tokio::sync::Mutex<Written>,
     listed: ArcSwap<Vec<PlacedRule>>,
+    not_held: ArcSwap<Vec<NotHeld>>,
     registration: ArcSwap<Vec<Registration>>,
 }
 
@@ -97,6 +106,7 @@ impl Rules {
             clock,
             changing: tokio::sync::Mutex::new(written),
             listed: ArcSwap::default(),
+            not_held: ArcSwap::default(),
             registration: ArcSwap::default(),
         };
         rules.reload().await?;
@@ -126,39 +136,48 @@ impl Rules {
 
     async fn put_in_force(&self, written: &Written) -> Result<(), StoreError> {
         let mut rules = of_settings(written);
+        let mut not_held = Vec::new();
         for record in self.store.rules().list().await? {
+            let name = record.name;
             match record.body.to::<RuleDefinition>() {
-                Ok(definition) if !rules.iter().any(|rule| rule.name == record.name) => {
-                    rules.push(PlacedRule { name: record.name, definition, origin: RuleOrigin::Database });
+                Ok(definition) if !rules.iter().any(|rule| rule.name == name) => {
+                    rules.push(PlacedRule { name, definition, origin: RuleOrigin::Database });
                 }
-                Ok(_) => tracing::error!(
-                    rule = record.name,
-                    "a stored rule has the name of one in the settings and does not hold"
-                ),
-                Err(error) => tracing::error!(rule = record.name, %error, "a stored rule can't be read"),
+                Ok(_) => {
+                    not_held.push(NotHeld { name, why: "the settings have one of this name".to_owned() })
+                }
+                Err(error) => not_held.push(NotHeld { name, why: format!("it can't be read: {error}") }),
             }
         }
         match compile(written, &rules) {
             Ok(policy) => self.engine.set_policy(policy),
             Err(problems) => {
                 // What was checked when it was stored is wrong now: the settings' own rules hold without it.
-                for problem in &problems {
-                    tracing::error!(%problem, "the stored rules do not fit those of the settings and do not hold");
-                }
-                rules.retain(|rule| rule.origin != RuleOrigin::Database);
+                let why = problems.first().map(ToString::to_string).unwrap_or_default();
+                let stored = rules.extract_if(.., |rule| rule.origin == RuleOrigin::Database);
+                not_held.extend(stored.map(|rule| NotHeld { name: rule.name, why: why.clone() }));
                 if let Ok(policy) = compile(written, &rules) {
                     self.engine.set_policy(policy);
                 }
             }
         }
+        for it in &not_held {
+            tracing::error!("{it}");
+        }
         self.registration.store(Arc::new(registration(&written.settings)));
         self.listed.store(Arc::new(rules));
+        self.not_held.store(Arc::new(not_held));
         Ok(())
     }
 
     /// All policy rules, in the order in which they are tried.
     pub(crate) fn list(&self) -> Arc<Vec<PlacedRule>> {
         self.listed.load_full()
+    }
+
+    /// The stored rules that do not hold.
+    pub(crate) fn not_held(&self) -> Arc<Vec<NotHeld>> {
+        self.not_held.load_full()
     }
 
     /// What the settings say beside their rules.
@@ -179,10 +198,18 @@ impl Rules {
         let definition = RuleDefinition { name: None, ..definition };
         // By itself, so that what is wrong is said of this rule and of no other.
         let alone = PolicySettings { rules: vec![definition.clone()], ..PolicySettings::default() };
-        Policy::compile(&alone, &Default::default(), &Default::default()).map_err(|problems| {
-            let first = problems.into_iter().next();
-            first.unwrap_or(PolicyProblem { key: "rule".to_owned(), problem: "it can't be used".to_owned() })
-        })?;
+        Policy::compile(&alone, &Default::default(), &Default::default()).map_err(first)?;
+        // And beside the others, which it must not keep from holding.
+        let mut rules = self.listed.load().as_ref().clone();
+        match rules.iter_mut().find(|rule| rule.name == name) {
+            Some(rule) => rule.definition = definition.clone(),
+            None => rules.push(PlacedRule {
+                name: name.to_owned(),
+                definition: definition.clone(),
+                origin: RuleOrigin::Database,
+            }),
+        }
+        compile(&written, &rules).map_err(first)?;
         let body = RawJson::from_value(&definition).unwrap_or_default();
         let is_new = self.store.rules().put(name, &body, self.clock.now_ms()).await?;
         if let Some(before) = before {
@@ -251,6 +278,11 @@ impl Allowed {
         let names = it.names.as_ref().filter(|names| !names.matches(name))?;
         Some(format!("the owner lets this source register {} only", names.patterns().join(", ")))
     }
+}
+
+fn first(problems: Vec<PolicyProblem>) -> PolicyProblem {
+    let first = problems.into_iter().next();
+    first.unwrap_or(PolicyProblem { key: "rule".to_owned(), problem: "it can't be used".to_owned() })
 }
 
 fn of_settings(written: &Written) -> Vec<PlacedRule> {

@@ -14,7 +14,7 @@ use toolway_types::{Clock, Principal};
 use toolway_wire::limits::Limits;
 
 use crate::access::{Access, AccessError};
-use crate::changes::Changes;
+use crate::changes::{Accepted, Changes};
 use crate::grants;
 use crate::http::status::Warning;
 use crate::listen::Address;
@@ -122,11 +122,15 @@ impl App {
         let question = self.engine.questions().answer(id, by, choice, scope)?;
         tracing::info!(tool = %question.tool, by = %by.id, ?choice, ?scope, "a question was answered");
         let accepts = choice == Choice::Granted && scope == Scope::Always;
-        if question.kind == QuestionKind::ChangedTool
-            && accepts
-            && let Err(error) = self.changes.accept(&question.tool, None).await
-        {
-            tracing::warn!(%error, tool = %question.tool, "a changed tool is accepted until the next start only");
+        if question.kind == QuestionKind::ChangedTool && accepts {
+            let tool = &question.tool;
+            match self.changes.accept(tool, Accepted::AsOf(question.asked_ms)).await {
+                Ok(true) => {}
+                Ok(false) => {
+                    tracing::warn!(%tool, "a tool changed again while the owner was asked, and is not accepted");
+                }
+                Err(error) => tracing::warn!(%error, %tool, "a changed tool could not be accepted"),
+            }
         }
         Ok(question)
     }
@@ -207,6 +211,13 @@ impl App {
             about: "tools".to_owned(),
             message: refused.to_string(),
             hint: Some("put the definition right; the other tools are offered".to_owned()),
+        }));
+        warnings.extend(self.rules.not_held().iter().map(|rule| Warning {
+            about: "policy.rules".to_owned(),
+            message: rule.to_string(),
+            hint: Some(
+                "give one of them another name, or remove it: `toolway policy list` shows them".to_owned(),
+            ),
         }));
         if let Some(fault) = self.tls.as_ref().and_then(|tls| tls.fault()) {
             warnings.push(Warning {

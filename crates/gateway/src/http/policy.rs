@@ -243,8 +243,9 @@ async fn test(
             }
         },
     };
+    let agent = body.agent.map(|agent| read_text("agent", agent)).transpose()?;
     let caller = toolway_core::Caller {
-        agent: body.agent.map(Arc::from),
+        agent: agent.map(Arc::from),
         ..toolway_core::Caller::new(principal, Door::Rest)
     };
     let policy = app.engine.policy();

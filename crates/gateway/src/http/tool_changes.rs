@@ -15,6 +15,7 @@ use utoipa_axum::routes;
 use super::error::ErrorBody;
 use super::{ApiError, OptionalJsonBody, PathOf};
 use crate::access::{Owner, TokenState};
+use crate::changes::Accepted;
 use crate::state::App;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
@@ -147,8 +148,8 @@ async fn accept(
 ) -> Result<StatusCode, ApiError> {
     let tool = find(&app, &owner, &name)?;
     let wanted = match body.unwrap_or_default().fingerprint {
-        None => None,
-        Some(text) => Some(unhex(&text).ok_or_else(|| {
+        None => Accepted::Now,
+        Some(text) => Accepted::This(unhex(&text).ok_or_else(|| {
             ApiError::malformed("fingerprint is not a SHA-256 in hex")
                 .with_hint(format!("GET /api/tools/{name}/changes gives it"))
         })?),

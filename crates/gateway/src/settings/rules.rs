@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RegistrationSettings {
-    /// The rules, in order: `when` (tokens and sources), `names` and `max_tools`.
+    /// The rules, in order: `principals` and `sources` say whom one is for, `names` and `max_tools` what they
+    /// may register.
     pub rules: Vec<RegistrationRule>,
 }
 

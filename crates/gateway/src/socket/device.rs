@@ -30,28 +30,29 @@ pub(super) async fn register(session: &mut Session, message: RegisterTools) -> R
         1 => RegisterMode::Add,
         _ => RegisterMode::Replace,
     });
+    let source = seat.source().clone();
+    let _registering = source.registering.lock().await;
     let kept: Vec<(String, usize)> = match mode {
         RegisterMode::Replace => Vec::new(),
         RegisterMode::Add => held(&seat),
     };
     let limits = &session.app.settings.limits;
-    let allowed = session.app.rules.registration(seat.source().token(), seat.source().slug());
-    let most = allowed.max_tools().unwrap_or(usize::MAX).min(limits.tools_per_connection);
+    let allowed = session.app.rules.registration(source.token(), source.slug());
     let (count, bytes): (usize, usize) =
         (message.tools.len(), message.tools.iter().map(|tool| tool.get().len()).sum());
     let room = Room {
-        tools: most.saturating_sub(kept.len()),
+        tools: limits.tools_per_connection.saturating_sub(kept.len()),
         bytes: limits.spec_bytes_per_connection.saturating_sub(kept.iter().map(|(_, bytes)| bytes).sum()),
+        held: kept.into_iter().map(|(name, _)| name).collect(),
+        elsewhere: allowed.max_tools().map(|_| elsewhere(&seat)).unwrap_or_default(),
     };
-    let names: HashSet<String> = kept.into_iter().map(|(name, _)| name).collect();
     let specs = session.app.specs.clone();
-    let compile = move || register::check(&specs, &message.tools, room, &names, &allowed);
+    let compile = move || register::check(&specs, &message.tools, &room, &allowed);
     let checked = if count > COMPILE_APART.0 || bytes > COMPILE_APART.1 {
         tokio::task::spawn_blocking(compile).await.unwrap_or_default()
     } else {
         compile()
     };
-    let source = seat.source();
     if source.identity().is_some() {
         session.app.changes.registered(source.slug(), &checked.accepted).await;
     }
@@ -63,7 +64,7 @@ pub(super) async fn register(session: &mut Session, message: RegisterTools) -> R
         }
         lease.tools().len()
     });
-    session.app.sources.tools_changed(seat.source());
+    session.app.sources.tools_changed(&source);
     let rejected = if session.version >= 2 { checked.rejected } else { Vec::new() };
     session.say(ToolsRegistered { count, registered: registered.unwrap_or_default(), rejected }).await
 }
@@ -75,6 +76,15 @@ fn held(seat: &Arc<Seat>) -> Vec<(String, usize)> {
         serde_json::to_string(tool.spec().document().as_ref()).map_or(0, |text| text.len())
     };
     tools.iter().map(|tool| (tool.spec().name().to_string(), size(tool))).collect()
+}
+
+/// The names of what other connections of a seat's source hold.
+fn elsewhere(seat: &Arc<Seat>) -> HashSet<String> {
+    let others = seat.source().seats().into_iter().filter(|other| !Arc::ptr_eq(other, seat));
+    let tools = others.filter_map(|other| other.with_lease(|lease| lease.tools()));
+    tools
+        .flat_map(|tools| tools.iter().map(|tool| tool.spec().name().to_string()).collect::<Vec<_>>())
+        .collect()
 }
 
 pub(super) async fn unregister(session: &mut Session, message: UnregisterTools) -> Result<(), Close> {

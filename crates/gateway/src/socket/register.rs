@@ -11,12 +11,17 @@ use toolway_wire::from_gateway::Rejected;
 use crate::rules::Allowed;
 
 /// What a connection may hold.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(super) struct Room {
     /// How many more tools.
     pub(super) tools: usize,
     /// How many more bytes of specs.
     pub(super) bytes: usize,
+    /// The names that the connection holds already and keeps: registering one of those anew takes no more room
+    /// for tools.
+    pub(super) held: HashSet<String>,
+    /// The names that other connections of its source hold, where the owner says how many the source may have.
+    pub(super) elsewhere: HashSet<String>,
 }
 
 /// What became of the specs of one message.
@@ -29,18 +34,13 @@ pub(super) struct Checked {
 /// Most refusals that are answered one by one.
 const MAX_REJECTED: usize = 4096;
 
-/// Compiles specs. `allowed` says what the owner lets the source register; `held` are the names that the connection holds already and keeps: registering one of those
-/// anew takes no more room for tools.
-pub(super) fn check(
-    specs: &SpecCache,
-    tools: &[RawJson],
-    room: Room,
-    held: &HashSet<String>,
-    allowed: &Allowed,
-) -> Checked {
+/// Compiles specs. `allowed` says what the owner lets the source register.
+pub(super) fn check(specs: &SpecCache, tools: &[RawJson], room: &Room, allowed: &Allowed) -> Checked {
     let mut checked = Checked::default();
     let mut seen = HashSet::new();
     let (mut tools_left, mut bytes_left) = (room.tools, room.bytes);
+    let most = allowed.max_tools().unwrap_or(usize::MAX);
+    let mut source_left = most.saturating_sub(room.held.union(&room.elsewhere).count());
     for raw in tools {
         let result = compile(specs, raw).and_then(|spec| {
             let name = spec.name().as_str();
@@ -54,12 +54,18 @@ pub(super) fn check(
             if bytes > bytes_left {
                 return Err(format!("the specs of a connection may take {} bytes in all", room.bytes));
             }
-            let takes_room = !held.contains(name);
-            if takes_room && tools_left == 0 {
-                return Err(format!("no more than {} tools may be registered here", room.tools + held.len()));
+            let is_new = !room.held.contains(name);
+            if is_new && tools_left == 0 {
+                let most = room.tools + room.held.len();
+                return Err(format!("no more than {most} tools may be registered here"));
+            }
+            let is_new_to_source = is_new && !room.elsewhere.contains(name);
+            if is_new_to_source && source_left == 0 {
+                return Err(format!("the owner lets this source register {most} tools and no more"));
             }
             bytes_left -= bytes;
-            tools_left -= usize::from(takes_room);
+            tools_left -= usize::from(is_new);
+            source_left -= usize::from(is_new_to_source);
             Ok(spec)
         });
         match result {

@@ -18,6 +18,8 @@ pub(crate) struct Source {
     identity: Option<Identity>,
     state: Mutex<SourceState>,
     seats: Mutex<Seats>,
+    /// Held while one of its connections registers, so that all of them together keep to what it may have.
+    pub(crate) registering: tokio::sync::Mutex<()>,
 }
 
 /// Its registrations.
@@ -70,7 +72,8 @@ impl Source {
         identity: Option<Identity>,
         state: SourceState,
     ) -> Arc<Self> {
-        Arc::new(Self { slug, token, identity, state: Mutex::new(state), seats: Mutex::default() })
+        let (state, seats) = (Mutex::new(state), Mutex::default());
+        Arc::new(Self { slug, token, identity, state, seats, registering: Default::default() })
     }
 
     pub(crate) fn slug(&self) -> &Slug {

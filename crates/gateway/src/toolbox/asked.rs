@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use rustls::{ClientConfig, RootCertStore};
 use toolway_command::Surroundings;
 use toolway_core::HookEntry;
 use toolway_tools::hooks::{self, HookKit, WebhookClient};
@@ -25,10 +26,7 @@ pub fn hooks(
     if settings.hooks.is_empty() {
         return Ok(Vec::new());
     }
-    let wrong = |problem: String| vec![SettingError::of_tools("hooks", problem)];
-    let tls = given.tls.make().map_err(wrong)?;
-    let builder = reqwest::Client::builder().tls_backend_preconfigured(tls);
-    let client = WebhookClient::new(builder).map_err(|error| wrong(error.to_string()))?;
+    let client = client(settings, given).map_err(|problem| vec![SettingError::of_tools("hooks", problem)])?;
     let surroundings = Surroundings { environment: given.environment.clone(), folder: data_dir.to_owned() };
     let kit = HookKit {
         surroundings: &surroundings,
@@ -39,4 +37,24 @@ pub fn hooks(
     hooks::build(&settings.hooks, &kit).map_err(|problems| {
         problems.into_iter().map(|it| SettingError::of_tools(it.key, it.problem)).collect()
     })
+}
+
+/// Sends webhooks. Whom to trust is looked for only where something is asked over TLS: programs run also where no
+/// certificate authorities are known.
+fn client(settings: &Settings, given: &ToolSurroundings) -> Result<WebhookClient, String> {
+    let mut urls = settings.hooks.iter().filter_map(|hook| hook.url.as_deref());
+    let tls = match urls.any(|url| !url.starts_with("http://")) {
+        true => given.tls.make()?,
+        false => nobody_trusted()?,
+    };
+    let builder = reqwest::Client::builder().tls_backend_preconfigured(tls);
+    WebhookClient::new(builder).map_err(|error| error.to_string())
+}
+
+/// For plain http: without any settings, the library looks for a provider that isn't there.
+pub(super) fn nobody_trusted() -> Result<ClientConfig, String> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let settings = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let settings = settings.map_err(|error| error.to_string())?;
+    Ok(settings.with_root_certificates(RootCertStore::empty()).with_no_client_auth())
 }
