@@ -160,7 +160,8 @@ async fn the_owner_sees_how_the_gateway_is() {
     let status = bench.owner("GET", "/api/status", None).await.json();
     assert_eq!(status["version"], env!("CARGO_PKG_VERSION"));
     assert_eq!(status["url"], bench.gateway.url());
-    assert_eq!(status["tools"], 0);
+    // Those that come with Toolway.
+    assert_eq!((&status["sources"], &status["tools"]), (&json!(2), &json!(6)));
     assert_eq!(status["warnings"][0]["about"], "allow_remote_commands");
     bench.send("GET", "/api/tools", Some("wrong"), None).await;
     let metrics = bench.owner("GET", "/metrics", None).await;

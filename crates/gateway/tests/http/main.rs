@@ -1,11 +1,33 @@
 //! A real gateway on a free port, spoken to over real sockets, byte by byte where it matters.
 
 #[cfg(test)]
+mod approvals;
+#[cfg(test)]
+mod builtin;
+#[cfg(test)]
 mod calls;
+#[cfg(test)]
+mod changes;
 mod errors;
+#[cfg(test)]
+mod events;
+#[cfg(test)]
+mod grants;
+#[cfg(test)]
+mod hooks;
 mod hosts;
 mod listener;
+#[cfg(test)]
+mod own;
 mod pairing;
+#[cfg(test)]
+mod policy;
+#[cfg(test)]
+mod probe;
+#[cfg(test)]
+mod questions;
+#[cfg(test)]
+mod registration;
 #[cfg(test)]
 mod roles;
 #[cfg(test)]
@@ -13,3 +35,5 @@ mod support;
 #[cfg(test)]
 mod tls;
 mod tokens;
+#[cfg(test)]
+mod websocket;

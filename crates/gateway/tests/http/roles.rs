@@ -41,6 +41,23 @@ fn table() -> Vec<Row> {
         row("GET", "/api/tools", CALLERS, 200),
         row("GET", "/api/tools/{name}", CALLERS, 404),
         Row { body: Some(json!({})), ..row("POST", "/api/tools/{name}/call", CALLERS, 200) },
+        row("GET", "/api/tools/{name}/changes", OWNER, 404),
+        row("POST", "/api/tools/{name}/accept", OWNER, 404),
+        row("GET", "/api/approvals", CALLERS, 200),
+        Row {
+            body: Some(json!({"decision": "granted"})),
+            ..row("POST", "/api/approvals/{id}", CALLERS, 404)
+        },
+        row("GET", "/api/grants", OWNER, 200),
+        Row { body: Some(json!({"tool": "nothing/*"})), ..row("POST", "/api/grants", OWNER, 201) },
+        row("DELETE", "/api/grants/{id}", OWNER, 404),
+        row("GET", "/api/policy", OWNER, 200),
+        Row {
+            body: Some(json!({"rule": {"effect": "deny", "when": {"tools": ["nothing/*"]}}})),
+            ..row("PUT", "/api/policy/rules/{name}", OWNER, 201)
+        },
+        Row { id: "another", ..row("DELETE", "/api/policy/rules/{name}", OWNER, 404) },
+        Row { body: Some(json!({"tool": "nothing"})), ..row("POST", "/api/policy/test", OWNER, 404) },
         row("GET", "/api/devices", OWNER, 200),
         Row { body: Some(json!({"name": "x"})), ..row("PATCH", "/api/devices/{id}", OWNER, 404) },
         row("DELETE", "/api/devices/{id}", OWNER, 404),
@@ -54,8 +71,8 @@ fn table() -> Vec<Row> {
     ]
 }
 
-/// Answers that do not end and are tested where they are at home.
-const STREAMS: &[&str] = &["GET /api/calls/tail"];
+/// Answers that do not end, and who may read them. That they may is tested where they are at home.
+const STREAMS: &[(&str, &[&str])] = &[("/api/calls/tail", CALLERS), ("/api/approvals/watch", OWNER)];
 
 #[tokio::test]
 async fn each_role_may_what_it_may_and_nothing_else() {
@@ -64,6 +81,12 @@ async fn each_role_may_what_it_may_and_nothing_else() {
     for role in ["nobody", "device", "client", "companion", "owner"] {
         let token = if role == "nobody" { None } else { Some(bench.token(role).await.token) };
         tokens.push((role, token));
+    }
+    for (path, may) in STREAMS {
+        for (role, token) in tokens.iter().filter(|(role, _)| !may.contains(role)) {
+            let answer = bench.send("GET", path, token.as_deref(), None).await;
+            assert_eq!(answer.status, if *role == "nobody" { 401 } else { 403 }, "{role}: {path}");
+        }
     }
     for Row { method, path, id, body, may, status } in table() {
         for (role, token) in &tokens {
@@ -102,7 +125,8 @@ async fn the_table_is_whole() {
         })
         .collect();
     let rows = table().into_iter().map(|row| format!("{} {}", row.method, row.path));
-    let tested: BTreeSet<String> = rows.chain(STREAMS.iter().map(|it| (*it).to_owned())).collect();
+    let streams = STREAMS.iter().map(|(path, _)| format!("GET {path}"));
+    let tested: BTreeSet<String> = rows.chain(streams).collect();
     assert_eq!(described, tested);
 }
 

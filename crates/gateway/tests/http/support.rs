@@ -10,8 +10,11 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
-use toolway_gateway::{Gateway, Options, Settings};
+use toolway_gateway::{ApplyError, Gateway, Options, Settings, SettingsOrigin, StartError, ToolSurroundings};
 use toolway_types::Clock;
+
+/// Where the clock of each test stands at first: 2023-11-14 22:13:20 UTC.
+pub(crate) const NOW: i64 = 1_700_000_000_000;
 
 /// A clock that stands still until it is set.
 #[derive(Debug, Clone)]
@@ -47,22 +50,22 @@ impl Bench {
     }
 
     pub(crate) async fn in_folder(dir: TempDir, settings: Value) -> Self {
-        let mut settings = settings;
-        settings.as_object_mut().unwrap().entry("listen").or_insert(json!("127.0.0.1:0"));
-        let settings: Settings = serde_json::from_value(settings).unwrap();
-        let clock = HandClock(Arc::new(AtomicI64::new(1_700_000_000_000)));
-        let gateway = Gateway::start(Options {
-            settings,
-            origin: Default::default(),
-            tools: Default::default(),
-            data_dir: dir.path().to_owned(),
-            host_names: vec!["box".to_owned()],
-            clock: Arc::new(clock.clone()),
-        })
-        .await
-        .unwrap();
+        Self::placed(dir, settings, SettingsOrigin::default()).await
+    }
+
+    /// With these settings, which stand there.
+    pub(crate) async fn placed(dir: TempDir, settings: Value, origin: SettingsOrigin) -> Self {
+        let clock = HandClock(Arc::new(AtomicI64::new(NOW)));
+        let gateway = start(&dir, &settings, origin, &clock).await.unwrap();
         let owner = owner_token(dir.path());
         Self { gateway, clock, dir, owner }
+    }
+
+    /// Why a gateway does not start with these settings.
+    pub(crate) async fn refused(settings: Value) -> StartError {
+        let clock = HandClock(Arc::new(AtomicI64::new(NOW)));
+        let dir = tempfile::tempdir().unwrap();
+        start(&dir, &settings, SettingsOrigin::default(), &clock).await.expect_err("refused")
     }
 
     pub(crate) async fn restarted(self, settings: Value) -> Self {
@@ -107,14 +110,36 @@ impl Bench {
         exchange(stream, method, path, headers, body).await
     }
 
+    /// Calls a tool; gives its outcome, whose request must have been a good one.
+    pub(crate) async fn call(&self, token: &str, name: &str, args: Value) -> Value {
+        let path = format!("/api/tools/{name}/call");
+        let answer = self.send("POST", &path, Some(token), Some(json!({"args": args}))).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        answer.json()
+    }
+
     /// A token of this role.
     pub(crate) async fn token(&self, role: &str) -> Made {
         if role == "owner" {
             return Made { id: "owner".to_owned(), token: self.owner.clone() };
         }
-        let made = self.owner("POST", "/api/tokens", Some(json!({"role": role}))).await;
+        self.make(json!({"role": role})).await
+    }
+
+    /// A client's token that is bound to an agent.
+    pub(crate) async fn agents_token(&self, agent: &str) -> Made {
+        self.make(json!({"role": "client", "agent": agent})).await
+    }
+
+    async fn make(&self, token: Value) -> Made {
+        let made = self.owner("POST", "/api/tokens", Some(token)).await;
         assert_eq!(made.status, 201, "{made:?}");
         Made { id: made.text("id"), token: made.text("token") }
+    }
+
+    /// Takes other settings, as where the file was changed.
+    pub(crate) async fn apply(&self, settings: Value) -> Result<(), ApplyError> {
+        self.gateway.apply(&read(&settings), SettingsOrigin::default()).await
     }
 
     pub(crate) async fn code(&self, body: Value) -> Answer {
@@ -128,6 +153,29 @@ impl Bench {
             [("Host".to_owned(), self.address().to_string()), ("X-Pairing-Code".to_owned(), code.to_owned())];
         self.raw("POST", "/pair", &headers, body).await
     }
+}
+
+fn read(settings: &Value) -> Settings {
+    let mut settings = settings.clone();
+    settings.as_object_mut().unwrap().entry("listen").or_insert(json!("127.0.0.1:0"));
+    serde_json::from_value(settings).unwrap()
+}
+
+async fn start(
+    dir: &TempDir,
+    settings: &Value,
+    origin: SettingsOrigin,
+    clock: &HandClock,
+) -> Result<Gateway, StartError> {
+    Gateway::start(Options {
+        settings: read(settings),
+        origin,
+        tools: ToolSurroundings::default(),
+        data_dir: dir.path().to_owned(),
+        host_names: vec!["box".to_owned()],
+        clock: Arc::new(clock.clone()),
+    })
+    .await
 }
 
 pub(crate) struct Made {

@@ -1,0 +1,376 @@
+//! Policy rules: where they stand, which decides, and what becomes of what they deny or limit.
+
+use serde_json::{Value, json};
+use toolway_gateway::{ApplyError, SettingsOrigin};
+
+use crate::probe::Probe;
+use crate::support::{Answer, Bench};
+use crate::websocket::Peer;
+
+fn deny(tools: &[&str]) -> Value {
+    json!({"effect": "deny", "when": {"tools": tools}})
+}
+
+async fn put(bench: &Bench, name: &str, rule: Value) -> Answer {
+    bench.owner("PUT", &format!("/api/policy/rules/{name}"), Some(json!({"rule": rule}))).await
+}
+
+async fn names(bench: &Bench) -> Vec<String> {
+    let policy = bench.owner("GET", "/api/policy", None).await.json();
+    let rules = policy["rules"].as_array().unwrap();
+    rules.iter().map(|rule| rule["name"].as_str().unwrap().to_owned()).collect()
+}
+
+async fn listed(bench: &Bench, token: &str) -> Vec<String> {
+    let tools = bench.send("GET", "/api/tools", Some(token), None).await.json();
+    tools["tools"].as_array().unwrap().iter().map(|tool| tool["id"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn rules_of_the_settings_come_first_and_are_changed_there() {
+    let settings = json!({"policy": {"default": "allow", "rules": [
+        {"name": "no-files", "effect": "deny", "when": {"tools": ["builtin/*_file"], "roles": ["client"]}},
+    ]}});
+    let origin = SettingsOrigin { file: Some("/etc/toolway.toml".into()), rule_lines: vec![12] };
+    let bench = Bench::placed(tempfile::tempdir().unwrap(), settings, origin).await;
+
+    assert_eq!(put(&bench, "night", deny(&["desk/*"])).await.status, 201);
+    assert_eq!(put(&bench, "night", deny(&["desk/lamp"])).await.status, 200);
+    let first = json!({"rule": deny(&["desk/door"]), "before": 0});
+    assert_eq!(bench.owner("PUT", "/api/policy/rules/first", Some(first)).await.status, 201);
+    let policy = bench.owner("GET", "/api/policy", None).await.json();
+    assert_eq!(
+        policy,
+        json!({
+            "default": "allow", "trusted_sources": ["builtin", "own"], "changed_tools": "flag",
+            "rules": [
+                {
+                    "name": "no-files", "origin": "settings", "place": "/etc/toolway.toml, line 12",
+                    "rule": {"effect": "deny", "when": {"tools": ["builtin/*_file"], "roles": ["client"]}},
+                },
+                {"name": "first", "origin": "database", "rule": deny(&["desk/door"])},
+                {"name": "night", "origin": "database", "rule": deny(&["desk/lamp"])},
+            ],
+        })
+    );
+
+    let change = put(&bench, "no-files", deny(&["*"])).await;
+    let removal = bench.owner("DELETE", "/api/policy/rules/no-files", None).await;
+    for refused in [change, removal] {
+        assert_eq!((refused.status, refused.code().as_str()), (409, "in_settings"));
+        assert!(refused.body.contains("/etc/toolway.toml, line 12"), "{refused:?}");
+    }
+    assert_eq!(bench.owner("DELETE", "/api/policy/rules/night", None).await.status, 204);
+    let again = bench.owner("DELETE", "/api/policy/rules/night", None).await;
+    assert_eq!((again.status, again.code().as_str()), (404, "rule_unknown"));
+    assert_eq!(names(&bench).await, ["no-files", "first"]);
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_rule_is_said_with_its_place_and_nothing_is_kept() {
+    let bench = Bench::new().await;
+    let cases = [
+        (json!({}), "effect"),
+        (json!({"effect": "perhaps"}), "perhaps"),
+        (json!({"effect": "deny", "when": {"tools": ["desk/["]}}), "rule.when.tools: "),
+        (json!({"effect": "deny", "when": {"principals": [""]}}), "rule.when.principals: "),
+        (json!({"effect": "deny", "when": {"roles": ["admin"]}}), "rule.when.roles: "),
+        (json!({"effect": "allow", "calls_per_minute": 0}), "rule.calls_per_minute: "),
+        (json!({"effect": "allow", "in_flight": -1}), "rule: "),
+        (json!({"effect": "deny", "name": "another"}), "rule.name"),
+        (json!({"effect": "deny", "approved": true}), "approved"),
+        (json!(["deny"]), "rule: "),
+    ];
+    for (rule, place) in cases {
+        let refused = put(&bench, "bad", rule.clone()).await;
+        assert_eq!((refused.status, refused.code().as_str()), (400, "malformed_request"), "{rule}");
+        assert!(refused.body.contains(place), "{rule}: {refused:?}");
+    }
+    let name = "x".repeat(129);
+    assert_eq!(put(&bench, &name, deny(&["*"])).await.status, 400);
+    let unknown = json!({"rule": deny(&["*"]), "after": 1});
+    assert_eq!(bench.owner("PUT", "/api/policy/rules/bad", Some(unknown)).await.status, 400);
+    assert_eq!(names(&bench).await, [""; 0]);
+    // A name of its own is no contradiction.
+    let named = json!({"effect": "deny", "name": "good", "when": {"tools": ["desk/*"]}});
+    assert_eq!(put(&bench, "good", named).await.status, 201);
+}
+
+#[tokio::test]
+async fn stored_rules_hold_at_once_and_after_a_restart_in_their_order() {
+    let bench = Bench::new().await;
+    let client = bench.token("client").await;
+    for (name, rule) in [
+        ("clock", json!({"effect": "allow", "when": {"tools": ["builtin/get_current_time"]}})),
+        ("rest", json!({"effect": "deny", "when": {"roles": ["client"]}})),
+    ] {
+        assert_eq!(put(&bench, name, rule).await.status, 201);
+    }
+    assert_eq!(listed(&bench, &client.token).await, ["builtin/get_current_time"]);
+    let moved = json!({"rule": {"effect": "deny", "when": {"roles": ["client"]}}, "before": 0});
+    assert_eq!(bench.owner("PUT", "/api/policy/rules/rest", Some(moved)).await.status, 200);
+    assert_eq!(listed(&bench, &client.token).await, [""; 0]);
+
+    let bench = bench.restarted(json!({})).await;
+    assert_eq!(names(&bench).await, ["rest", "clock"]);
+    assert_eq!(listed(&bench, &client.token).await, [""; 0]);
+    assert_eq!(bench.owner("DELETE", "/api/policy/rules/rest", None).await.status, 204);
+    assert_eq!(listed(&bench, &client.token).await.len(), 6);
+}
+
+#[tokio::test]
+async fn a_rule_of_the_settings_decides_before_a_stored_one() {
+    let settings = json!({"policy": {"rules": [
+        {"name": "clock", "effect": "allow", "when": {"tools": ["builtin/get_current_time"]}},
+    ]}});
+    let bench = Bench::with(settings).await;
+    let stored = json!({"rule": deny(&["builtin/*"]), "before": 0});
+    assert_eq!(bench.owner("PUT", "/api/policy/rules/nothing", Some(stored)).await.status, 201);
+    assert_eq!(listed(&bench, &bench.owner).await, ["builtin/get_current_time"]);
+}
+
+/// An outcome without what differs from call to call, the tool's name among it.
+fn nameless(mut outcome: Value, name: &str) -> String {
+    let fields = outcome.as_object_mut().unwrap();
+    for field in ["id", "call_id", "duration_ms"] {
+        fields.remove(field);
+    }
+    outcome.to_string().replace(name, "NAME")
+}
+
+#[tokio::test]
+async fn what_is_denied_looks_as_if_it_did_not_exist() {
+    let settings = json!({"policy": {"rules": [
+        {"effect": "deny", "when": {"roles": ["client"], "tools": ["builtin/read_file", "desk/lamp"]}},
+    ]}});
+    let bench = Bench::with(settings).await;
+    let client = bench.token("client").await;
+    let probe = Probe::offer(&bench, "desk", &["lamp", "door"]);
+    let mut chat = Peer::chat(&bench, &client.token).await;
+
+    let ids = listed(&bench, &client.token).await;
+    assert!(ids.contains(&"desk/door".to_owned()) && !ids.contains(&"desk/lamp".to_owned()), "{ids:?}");
+    assert!(!ids.contains(&"builtin/read_file".to_owned()), "{ids:?}");
+    let mut seen = Vec::new();
+    for name in ["no_such_tool", "read_file", "lamp", "desk__lamp"] {
+        let shown = bench.send("GET", &format!("/api/tools/{name}"), Some(&client.token), None).await;
+        assert_eq!((shown.status, shown.code().as_str()), (404, "tool_not_available"), "{name}");
+        let rest = bench.call(&client.token, name, json!({})).await;
+        assert_eq!(rest["message"], format!("Tool {name} is not available"));
+        let socket = chat.call(name, json!({})).await;
+        seen.push((shown.body.replace(name, "NAME"), nameless(rest, name), nameless(socket, name)));
+    }
+    assert!(seen.iter().all(|it| *it == seen[0]), "{seen:#?}");
+    let found = bench.call(&client.token, "find_tools", json!({"query": "lamp read file contents"})).await;
+    let found = found["result"]["tools"].to_string();
+    assert!(!found.contains("lamp") && !found.contains("read_file"), "{found}");
+
+    // For whom it is not denied it is there.
+    assert_eq!(bench.call(&bench.owner, "lamp", json!({})).await["result"], "ran");
+    assert_eq!(bench.call(&client.token, "door", json!({})).await["result"], "ran");
+    assert_eq!(probe.runs(), 2);
+}
+
+#[tokio::test]
+async fn a_name_of_two_tools_is_that_of_the_one_that_is_allowed() {
+    let bench = Bench::with(json!({"policy": {"rules": [deny(&["attic/lamp"])]}})).await;
+    let (desk, attic) = (Probe::offer(&bench, "desk", &["lamp"]), Probe::offer(&bench, "attic", &["lamp"]));
+    assert_eq!(bench.call(&bench.owner, "lamp", json!({})).await["result"], "ran");
+    assert_eq!((desk.runs(), attic.runs()), (1, 0));
+}
+
+#[tokio::test]
+async fn a_rate_that_is_used_up_is_an_outcome_and_its_rule_is_in_the_record() {
+    let bench = Bench::new().await;
+    let (one, other) = (bench.token("client").await, bench.token("client").await);
+    let probe = Probe::offer(&bench, "desk", &["lamp", "door"]);
+    let rule = json!({"effect": "allow", "calls_per_minute": 2, "calls_per_minute_per_tool": 1});
+    assert_eq!(put(&bench, "slowly", rule).await.status, 201);
+
+    assert_eq!(bench.call(&one.token, "lamp", json!({})).await["status"], "success");
+    let refused = bench.call(&one.token, "lamp", json!({})).await;
+    assert_eq!(
+        (&refused["error_type"], &refused["code"]),
+        (&json!("execution_error"), &json!("rate_limited"))
+    );
+    assert!(refused["hint"].as_str().unwrap().contains("slowly"), "{refused}");
+    assert_eq!(bench.call(&one.token, "door", json!({})).await["status"], "success");
+    // What each tool has left is nothing to a tool whose calls are used up all together.
+    assert_eq!(bench.call(&one.token, "get_current_time", json!({})).await["code"], "rate_limited");
+    // Others have their own.
+    assert_eq!(bench.call(&other.token, "lamp", json!({})).await["status"], "success");
+    assert_eq!(probe.runs(), 3);
+    let path = format!("/api/calls/{}", refused["call_id"].as_str().unwrap());
+    assert_eq!(bench.owner("GET", &path, None).await.json()["rule"], "slowly");
+}
+
+#[tokio::test]
+async fn e6_neither_a_new_connection_nor_new_settings_start_a_count_again() {
+    let limited = |effect: &str| {
+        json!({"policy": {"rules": [{"name": "slowly", "effect": "allow", "calls_per_minute": 1},
+                                    {"name": "more", "effect": effect}]}})
+    };
+    let bench = Bench::with(limited("allow")).await;
+    let client = bench.token("client").await;
+    let first = Peer::chat(&bench, &client.token).await.call("get_current_time", json!({})).await;
+    assert_eq!(first["status"], "success");
+    let second = Peer::chat(&bench, &client.token).await.call("get_current_time", json!({})).await;
+    assert_eq!(second["code"], "rate_limited");
+    bench.apply(limited("deny")).await.unwrap();
+    assert_eq!(bench.call(&client.token, "get_current_time", json!({})).await["code"], "rate_limited");
+}
+
+#[tokio::test]
+async fn which_rule_decides_is_told_for_anybody() {
+    let settings = json!({
+        "policy": {"rules": [
+            {"name": "home", "effect": "ask", "caller_may_answer": true, "when": {"agents": ["home"]}},
+            {"name": "clients", "effect": "deny", "when": {"roles": ["client"], "tools": ["desk/*"]}},
+        ]},
+        "permissions": {"rules": [{"permission": "device.*", "state": "ask"}]},
+    });
+    let bench = Bench::with(settings).await;
+    let client = bench.token("client").await;
+    let bound = bench.agents_token("home").await;
+    let _probe = Probe::needing(&bench, "desk", "locate", &["device.location", "CAMERA"]);
+    let test = async |body: Value| {
+        let answer = bench.owner("POST", "/api/policy/test", Some(body)).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        answer.json()
+    };
+
+    let owner = test(json!({"tool": "locate"})).await;
+    assert_eq!((&owner["tool"], &owner["principal"]), (&json!("desk/locate"), &json!("owner")));
+    assert_eq!(
+        owner["decision"],
+        json!({
+            "effect": "allow", "rule": null,
+            "reason": "no rule of 2 fits, so the default holds (policy.default)", "definition": null,
+            "asks": false, "caller_may_answer": false, "read_only": false,
+            "permissions": [{"permission": "device.location", "state": "ask"}],
+        })
+    );
+    let denied = test(json!({"tool": "locate", "principal": client.id})).await;
+    assert_eq!((&denied["principal"], &denied["role"]), (&json!(client.id), &json!("client")));
+    assert_eq!(
+        (&denied["decision"]["effect"], &denied["decision"]["rule"]),
+        (&json!("deny"), &json!("clients"))
+    );
+    let reason = &denied["decision"]["reason"];
+    assert_eq!(reason, "\"clients\" is the first rule that fits (2 of 2)");
+    for body in [
+        json!({"tool": "locate", "principal": bound.id}),
+        json!({"tool": "desk__locate", "principal": client.id, "agent": "home"}),
+    ] {
+        let asked = test(body).await["decision"].clone();
+        assert_eq!((&asked["rule"], &asked["asks"]), (&json!("home"), &json!(true)));
+        assert_eq!(asked["caller_may_answer"], true);
+    }
+    for (body, status, code) in [
+        (json!({"tool": "nothing"}), 404, "tool_not_available"),
+        (json!({"tool": "locate", "principal": "nobody"}), 404, "token_not_found"),
+        (json!({"tool": "locate", "agent": ""}), 400, "malformed_request"),
+        (json!({"principal": "owner"}), 400, "malformed_request"),
+    ] {
+        let refused = bench.owner("POST", "/api/policy/test", Some(body.clone())).await;
+        assert_eq!((refused.status, refused.code().as_str()), (status, code), "{body}");
+    }
+}
+
+#[tokio::test]
+async fn other_settings_hold_from_the_next_call_on() {
+    let bench = Bench::with(json!({"policy": {"default": "deny"}})).await;
+    assert_eq!(bench.call(&bench.owner, "get_current_time", json!({})).await["code"], "tool_not_available");
+    let mut chat = Peer::chat(&bench, &bench.owner).await;
+    bench
+        .apply(json!({
+            "policy": {"rules": [{"name": "files", "effect": "deny", "when": {"tools": ["builtin/*file*"]}}]},
+            "timeouts": {"tools": {"builtin/get_current_time": 7}},
+            "tools": {"files": {"folders": []}},
+        }))
+        .await
+        .unwrap();
+    assert_eq!(bench.call(&bench.owner, "get_current_time", json!({})).await["status"], "success");
+    assert_eq!(chat.call("get_current_time", json!({})).await["status"], "success");
+    assert_eq!(names(&bench).await, ["files"]);
+    let shown = bench.owner("GET", "/api/tools/get_current_time", None).await.json();
+    assert_eq!(shown["timeout_ms"], 7000);
+    assert_eq!(chat.call("read_file", json!({"path": "a"})).await["code"], "tool_not_available");
+}
+
+#[tokio::test]
+async fn settings_with_anything_wrong_in_them_change_nothing() {
+    let bench = Bench::with(json!({"policy": {"rules": [
+        {"name": "files", "effect": "deny", "when": {"tools": ["builtin/*file*"]}},
+    ]}}))
+    .await;
+    let before = listed(&bench, &bench.owner).await;
+    let open = json!({"default": "allow"});
+    let mut bad = vec![
+        (
+            json!({"policy": {"rules": [{"effect": "deny", "when": {"tools": ["["]}}]}}),
+            "policy.rules[0].when.tools",
+        ),
+        (
+            json!({"policy": open, "approval": {"rules": [{"mode": "always", "when": {"roles": ["x"]}}]}}),
+            "approval.rules[0].when.roles",
+        ),
+        (
+            json!({"policy": open, "permissions": {"rules": [{"permission": "", "state": "ask"}]}}),
+            "permissions.rules[0].permission",
+        ),
+        (
+            json!({"policy": open, "registration": {"rules": [{"names": ["["]}]}}),
+            "registration.rules[0].names",
+        ),
+        (
+            json!({"policy": open, "tools": {"http_request": {"allow": ["http://x"]}}}),
+            "tools.http_request.allow",
+        ),
+        (json!({"policy": open, "timeouts": {"tool_s": 0}}), "timeouts.tool_s"),
+        (
+            json!({"policy": {"rules": [{"name": "a", "effect": "deny"}, {"name": "a", "effect": "deny"}]}}),
+            "policy.rules",
+        ),
+    ];
+    // What is seen only when it is tried.
+    let missing =
+        json!({"name": "gone", "kind": "command", "program": "/nowhere/at/all", "on_fault": "open"});
+    bad.push((json!({"policy": open, "hooks": [missing]}), "hooks[0].program"));
+    let inside = json!({"name": "in", "path": bench.dir.path().join("files"), "write": true});
+    bad.push((json!({"policy": open, "tools": {"files": {"folders": [inside]}}}), "tools.files.folders"));
+    for (settings, key) in bad {
+        let refused = bench.apply(settings).await.expect_err(key);
+        let ApplyError::Settings(problems) = refused else { panic!("{refused}") };
+        let keys: Vec<_> = problems.iter().map(|problem| problem.key.as_str()).collect();
+        assert_eq!(keys, [key], "{problems:?}");
+        assert_eq!(listed(&bench, &bench.owner).await, before, "{key}");
+        assert_eq!(names(&bench).await, ["files"], "{key}");
+    }
+}
+
+/// The settings' one holds: it is what the owner reads in the file. The other is not forgotten in silence.
+#[tokio::test]
+async fn a_stored_rule_whose_name_the_settings_take_does_not_hold_and_is_warned_of() {
+    let bench = Bench::new().await;
+    let client = bench.token("client").await;
+    let everything = json!({"effect": "deny", "when": {"roles": ["client"]}});
+    assert_eq!(put(&bench, "strict", everything).await.status, 201);
+    let taken = json!({"policy": {"rules": [
+        {"name": "strict", "effect": "deny", "when": {"roles": ["client"], "tools": ["builtin/write_file"]}},
+    ]}});
+    bench.apply(taken.clone()).await.unwrap();
+    assert_eq!(listed(&bench, &client.token).await.len(), 5);
+    for bench in [bench.restarted(taken).await] {
+        let warnings = bench.owner("GET", "/api/status", None).await.json()["warnings"].clone();
+        assert_eq!(warnings.as_array().unwrap().len(), 1, "{warnings}");
+        assert_eq!(warnings[0]["about"], "policy.rules");
+        assert!(warnings[0]["message"].as_str().unwrap().contains("\"strict\""), "{warnings}");
+        // Once the name is free again, so is the rule.
+        bench.apply(json!({})).await.unwrap();
+        assert_eq!(listed(&bench, &client.token).await, [""; 0]);
+        let status = bench.owner("GET", "/api/status", None).await.json();
+        assert_eq!(status["warnings"], json!([]));
+        assert_eq!(bench.owner("DELETE", "/api/policy/rules/strict", None).await.status, 204);
+    }
+}

@@ -1,0 +1,164 @@
+//! What sources may register, by the owner's rules; and what no source can take over.
+
+use serde_json::{Value, json};
+
+use crate::support::Bench;
+use crate::websocket::Peer;
+
+fn tools(names: &[&str]) -> Value {
+    names.iter().map(|name| json!({"name": name, "description": "A tool"})).collect()
+}
+
+/// The names that were refused, and why.
+fn rejected(answer: &Value) -> Vec<(&str, &str)> {
+    let all = answer.get("rejected").and_then(Value::as_array);
+    let pair = |it: &'static str| it;
+    let (name, reason) = (pair("name"), pair("reason"));
+    all.into_iter().flatten().map(|it| (it[name].as_str().unwrap(), it[reason].as_str().unwrap())).collect()
+}
+
+async fn ids(bench: &Bench, source: &str) -> Vec<String> {
+    let listed = bench.owner("GET", "/api/tools", None).await.json();
+    let listed = listed["tools"].as_array().unwrap();
+    let mine = listed.iter().filter(|tool| tool["source"] == source);
+    mine.map(|tool| tool["id"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn r5_no_device_takes_the_place_of_a_tool_of_the_gateway() {
+    let bench = Bench::new().await;
+    let token = bench.token("device").await.token;
+    let mut device = Peer::device(&bench, &token, "pixel").await;
+    let names = ["read_file", "get_current_time", "shell", "builtin__read_file"];
+    let registered = device.register(tools(&names)).await;
+    assert_eq!(registered["registered"], 4, "{registered}");
+    let time = "2023-11-14T22:13:20+00:00";
+    // The bare name is the gateway's, on every door and whoever asks.
+    let companion = bench.token("companion").await;
+    let mut chat = Peer::chat(&bench, &companion.token).await;
+    chat.register(tools(&["get_current_time"])).await;
+    for token in [&bench.owner, &companion.token] {
+        assert_eq!(bench.call(token, "get_current_time", json!({})).await["result"], time);
+    }
+    assert_eq!(chat.call("get_current_time", json!({})).await["result"], time);
+    let missing = bench.call(&bench.owner, "read_file", json!({"path": "none.txt"})).await;
+    assert_eq!(missing["message"], "File not found: none.txt");
+    // The device's is there under its full name.
+    let (outcome, request) = tokio::join!(
+        bench.call(&bench.owner, "pixel__read_file", json!({"path": "none.txt"})),
+        device.answer("from the device")
+    );
+    assert_eq!((&outcome["result"], &request["name"]), (&json!("from the device"), &json!("read_file")));
+    // What nobody else has may be called by its bare name; it is the device's all the same.
+    let (outcome, _) =
+        tokio::join!(bench.call(&bench.owner, "shell", json!({})), device.answer("no shell here"));
+    assert_eq!(outcome["result"], "no shell here");
+    let outcome = bench.call(&bench.owner, "builtin__read_file", json!({"path": "none.txt"})).await;
+    assert_eq!(outcome["code"], "tool_not_available", "a name that looks like a full one is none");
+
+    // Nor can a source call itself what the gateway's own is called.
+    for reserved in ["builtin", "own", "shared"] {
+        let mut pretender = Peer::open(&bench, "/ws/device", &token, Some("toolway.v2")).await;
+        pretender
+            .say(json!({"type": "connect", "v": 2, "device_id": reserved, "device_name": reserved}))
+            .await;
+        let source = pretender.until("connected").await["source"].clone();
+        assert_eq!(source, format!("{reserved}-2"));
+    }
+    assert_eq!(ids(&bench, "builtin").await.len(), 6);
+}
+
+#[tokio::test]
+async fn names_that_the_owner_does_not_allow_are_refused_one_by_one() {
+    let rules = json!({"registration": {"rules": [
+        {"sources": ["pixel*"], "names": ["camera_*", "lamp"]},
+    ]}});
+    let bench = Bench::with(rules).await;
+    let token = bench.token("device").await.token;
+    let mut device = Peer::device(&bench, &token, "pixel").await;
+    let answer = device.register(tools(&["camera_on", "shell", "lamp", "my_camera_on", "lamp2"])).await;
+    assert_eq!((&answer["count"], &answer["registered"]), (&json!(5), &json!(2)));
+    let reason = "the owner lets this source register camera_*, lamp only";
+    assert_eq!(rejected(&answer), [("shell", reason), ("my_camera_on", reason), ("lamp2", reason)]);
+    assert_eq!(ids(&bench, "pixel").await, ["pixel/camera_on", "pixel/lamp"]);
+    // Others may what they like.
+    let mut other = Peer::device(&bench, &token, "desk").await;
+    assert_eq!(other.register(tools(&["shell"])).await["registered"], 1);
+}
+
+#[tokio::test]
+async fn the_first_rule_that_fits_decides() {
+    let bench = Bench::new().await;
+    let (trusted, other) = (bench.token("device").await, bench.token("device").await);
+    let rules = json!({"registration": {"rules": [
+        {"principals": [trusted.id]},
+        {"sources": ["desk"], "max_tools": 1},
+        {"names": ["lamp"]},
+    ]}});
+    bench.apply(rules).await.unwrap();
+    let mut free = Peer::device(&bench, &trusted.token, "free").await;
+    assert_eq!(free.register(tools(&["anything", "else"])).await["registered"], 2);
+    let mut desk = Peer::device(&bench, &other.token, "desk").await;
+    let answer = desk.register(tools(&["anything", "else"])).await;
+    assert_eq!(rejected(&answer), [("else", "the owner lets this source register 1 tools and no more")]);
+    let mut rest = Peer::device(&bench, &other.token, "rest").await;
+    let answer = rest.register(tools(&["anything", "lamp"])).await;
+    assert_eq!(rejected(&answer), [("anything", "the owner lets this source register lamp only")]);
+}
+
+#[tokio::test]
+async fn as_many_tools_as_the_owner_allows_and_no_more() {
+    let rules = json!({"registration": {"rules": [{"max_tools": 2}]}});
+    let bench = Bench::with(rules).await;
+    let token = bench.token("device").await.token;
+    let mut device = Peer::device(&bench, &token, "pixel").await;
+    let add = async |device: &mut Peer, names: &[&str]| {
+        device.say(json!({"type": "register_tools", "mode": "add", "tools": tools(names)})).await;
+        device.until("tools_registered").await
+    };
+    let refusal = "the owner lets this source register 2 tools and no more";
+    let answer = device.register(tools(&["a", "b", "c"])).await;
+    assert_eq!((&answer["registered"], rejected(&answer)), (&json!(2), vec![("c", refusal)]));
+    assert_eq!(rejected(&add(&mut device, &["b", "c"]).await), [("c", refusal)], "b takes no more room");
+    // Another list in its place.
+    assert_eq!(device.register(tools(&["d"])).await["registered"], 1);
+    assert_eq!(add(&mut device, &["e"]).await["registered"], 2);
+    assert_eq!(rejected(&add(&mut device, &["f"]).await), [("f", refusal)]);
+    assert_eq!(ids(&bench, "pixel").await, ["pixel/d", "pixel/e"]);
+    // Rules that come later count from the next registration on.
+    bench.apply(json!({"registration": {"rules": [{"max_tools": 3, "names": ["f", "g"]}]}})).await.unwrap();
+    let answer = add(&mut device, &["f", "g", "h"]).await;
+    let only = "the owner lets this source register f, g only";
+    let most = "the owner lets this source register 3 tools and no more";
+    assert_eq!(rejected(&answer), [("g", most), ("h", only)]);
+    assert_eq!(ids(&bench, "pixel").await, ["pixel/d", "pixel/e", "pixel/f"]);
+}
+
+#[tokio::test]
+async fn the_connections_of_one_source_share_what_it_may_have() {
+    let bench = Bench::with(json!({"registration": {"rules": [{"max_tools": 2}]}})).await;
+    let companion = bench.token("companion").await;
+    let (mut one, mut two) = (
+        Peer::chat_at(&bench, &companion.token, "/ws/chat?name=pixel").await,
+        Peer::chat_at(&bench, &companion.token, "/ws/chat?name=pixel").await,
+    );
+    assert_eq!(one.register(tools(&["a"])).await["registered"], 1);
+    let answer = two.register(tools(&["a", "b", "c"])).await;
+    let refusal = ("c", "the owner lets this source register 2 tools and no more");
+    assert_eq!((&answer["registered"], rejected(&answer)), (&json!(2), vec![refusal]));
+    let answer = one.register(tools(&["a", "c"])).await;
+    assert_eq!(rejected(&answer), [refusal]);
+    assert_eq!(ids(&bench, "pixel").await, ["pixel/a", "pixel/b"]);
+    // What one gives up is the other's.
+    two.leave().await;
+    assert_eq!(one.register(tools(&["a", "c"])).await["registered"], 2);
+}
+
+#[tokio::test]
+async fn a_client_of_version_1_registers_what_it_may_and_hears_how_many() {
+    let bench = Bench::with(json!({"registration": {"rules": [{"names": ["lamp"]}]}})).await;
+    let companion = bench.token("companion").await;
+    let mut old = Peer::old_chat(&bench, &companion.token).await;
+    let answer = old.register(tools(&["shell", "lamp"])).await;
+    assert_eq!(answer, json!({"type": "tools_registered", "count": 2, "registered": 1}));
+}

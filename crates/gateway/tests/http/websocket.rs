@@ -1,0 +1,132 @@
+//! WebSocket peers: chat clients and devices.
+
+use std::time::Duration;
+
+use futures_util::{SinkExt, StreamExt};
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::http::HeaderValue;
+use tokio_tungstenite::tungstenite::http::header::{AUTHORIZATION, SEC_WEBSOCKET_PROTOCOL};
+
+use crate::support::Bench;
+
+/// Longest wait for what must come.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A connection.
+pub(crate) struct Peer(WebSocketStream<TcpStream>);
+
+impl Peer {
+    /// A chat client of version 2.
+    pub(crate) async fn chat(bench: &Bench, token: &str) -> Self {
+        Self::chat_at(bench, token, "/ws/chat").await
+    }
+
+    /// The same with more said in the address.
+    pub(crate) async fn chat_at(bench: &Bench, token: &str, path: &str) -> Self {
+        let mut peer = Self::open(bench, path, token, Some("toolway.v2")).await;
+        assert_eq!(peer.hear().await["type"], "session_start");
+        peer
+    }
+
+    /// A chat client of version 1.
+    pub(crate) async fn old_chat(bench: &Bench, token: &str) -> Self {
+        let mut peer = Self::open(bench, "/ws/chat", token, None).await;
+        let start = peer.hear().await;
+        assert_eq!((&start["type"], &start["v"]), (&json!("session_start"), &json!(1)));
+        peer
+    }
+
+    /// A device of version 2 of this id, which is also its name.
+    pub(crate) async fn device(bench: &Bench, token: &str, id: &str) -> Self {
+        let mut peer = Self::open(bench, "/ws/device", token, Some("toolway.v2")).await;
+        peer.say(json!({"type": "connect", "v": 2, "device_id": id, "device_name": id})).await;
+        peer.until("connected").await;
+        peer
+    }
+
+    pub(crate) async fn open(bench: &Bench, path: &str, token: &str, protocol: Option<&str>) -> Self {
+        let mut request = format!("ws://{}{path}", bench.address()).into_client_request().unwrap();
+        let headers = request.headers_mut();
+        headers.insert(AUTHORIZATION, HeaderValue::from_str(&format!("Bearer {token}")).unwrap());
+        if let Some(protocol) = protocol {
+            headers.insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_str(protocol).unwrap());
+        }
+        let stream = TcpStream::connect(bench.address()).await.unwrap();
+        Self(tokio_tungstenite::client_async(request, stream).await.unwrap().0)
+    }
+
+    pub(crate) async fn say(&mut self, message: Value) {
+        self.0.send(Message::text(message.to_string())).await.unwrap();
+    }
+
+    /// The next frame, whatever it is.
+    pub(crate) async fn hear(&mut self) -> Value {
+        let next = async {
+            loop {
+                match self.0.next().await.expect("a frame before the end").unwrap() {
+                    Message::Text(text) => return serde_json::from_str(&text).unwrap(),
+                    Message::Close(close) => panic!("closed: {close:?}"),
+                    _ => {}
+                }
+            }
+        };
+        tokio::time::timeout(PATIENCE, next).await.expect("a frame in time")
+    }
+
+    /// The next frame, which must be of this type.
+    pub(crate) async fn expect(&mut self, kind: &str) -> Value {
+        let frame = self.hear().await;
+        assert_eq!(frame["type"], kind, "{frame}");
+        frame
+    }
+
+    /// The next frame of this type; others are passed over.
+    pub(crate) async fn until(&mut self, kind: &str) -> Value {
+        loop {
+            let frame = self.hear().await;
+            if frame["type"] == kind {
+                return frame;
+            }
+        }
+    }
+
+    /// Registers these tools in the place of all others; gives the answer.
+    pub(crate) async fn register(&mut self, tools: Value) -> Value {
+        self.say(json!({"type": "register_tools", "tools": tools})).await;
+        self.until("tools_registered").await
+    }
+
+    /// Waits for a call of one of its tools and answers it with this text; gives the request.
+    pub(crate) async fn answer(&mut self, output: &str) -> Value {
+        let request = self.until("tool_call_request").await;
+        self.say(json!({"type": "tool_result", "id": request["id"], "output": output})).await;
+        request
+    }
+
+    /// Starts a call.
+    pub(crate) async fn start(&mut self, id: &str, name: &str, args: Value) {
+        self.say(json!({"type": "call_tool", "id": id, "name": name, "args": args})).await;
+    }
+
+    /// Calls a tool; the next frame must be the call's result.
+    pub(crate) async fn call(&mut self, name: &str, args: Value) -> Value {
+        self.start("call", name, args).await;
+        self.expect("call_result").await
+    }
+
+    /// Answers a question that was asked in this frame.
+    pub(crate) async fn decide(&mut self, request: &Value, decision: &str, scope: &str) {
+        let id = &request["id"];
+        self.say(json!({"type": "permission_answer", "id": id, "decision": decision, "scope": scope})).await;
+    }
+
+    /// Says goodbye and waits until the gateway has closed.
+    pub(crate) async fn leave(mut self) {
+        self.0.close(None).await.unwrap();
+        while self.0.next().await.is_some_and(|frame| frame.is_ok()) {}
+    }
+}
