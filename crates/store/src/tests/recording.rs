@@ -191,6 +191,42 @@ async fn batches_of_every_size_are_written() {
     );
 }
 
+/// Rows of which some have something in seldom-used columns are written together.
+#[tokio::test]
+async fn mixed_batches_are_written() {
+    let folder = Folder::new();
+    let store = folder.open().await;
+    let recorder = store.recorder();
+    for round in 0..3 {
+        let calls: Vec<_> = (0..300)
+            .map(|number| {
+                let session = (number % 150 == 7).then(|| format!("s-{number}").into());
+                Arc::new(OpenedCall { session, ..call("a/b") })
+            })
+            .collect();
+        for opened in &calls {
+            drop(recorder.open(Arc::clone(opened)));
+        }
+        if round > 0 {
+            store.flush().await.unwrap();
+        }
+        for (number, opened) in calls.iter().enumerate() {
+            let notes = (number == 200)
+                .then(|| Box::new(CallNotes { approved_by: Some("owner".into()), ..CallNotes::default() }));
+            drop(recorder.close(ClosedCall { notes, ..end(opened, success("")) }));
+        }
+        store.flush().await.unwrap();
+    }
+    let count = async |what: &str| {
+        number(&folder.database(), &format!("SELECT count(*) FROM calls WHERE status = 1 AND {what}")).await
+    };
+    assert_eq!(count("true").await, 900);
+    assert_eq!(count("session = 's-7'").await, 3);
+    assert_eq!(count("session IS NOT NULL").await, 6);
+    assert_eq!(count("approved_by = 'owner' AND session IS NULL").await, 3);
+    assert_eq!(count("approved_by IS NOT NULL").await, 3);
+}
+
 #[tokio::test]
 async fn records_are_written_without_being_asked_for() {
     let folder = Folder::new();

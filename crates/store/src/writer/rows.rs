@@ -12,7 +12,7 @@ use super::queue::{Entry, Record};
 use crate::call_row::{DOORS, ROLES, StoredNotes, number_of};
 use crate::outcome;
 
-/// The columns, in the order in which they are bound.
+/// The columns that every row has something in, or may, in the order in which they are bound.
 const COLUMNS: &[&str] = &[
     "id",
     "started_ms",
@@ -24,22 +24,18 @@ const COLUMNS: &[&str] = &[
     "principal",
     "role",
     "door",
-    "agent",
-    "session",
-    "turn",
-    "approved_by",
-    "notes",
-    "key",
-    "key_hash",
     "total_us",
     "waiting_us",
     "queued_us",
     "running_us",
     "attempts",
     "arguments",
-    "ran_with",
     "outcome",
 ];
+
+/// Columns that are empty in most calls' rows. They come after the others, and only in statements for rows of which
+/// one at least has something in them: each column costs its part of the time.
+const MORE: &[&str] = &["agent", "session", "turn", "approved_by", "notes", "ran_with", "key", "key_hash"];
 
 /// Rows a statement can take, smallest first. The smallest that takes what is left is used, and what it could
 /// take besides is left unbound: a row without an id is ignored.
@@ -50,7 +46,10 @@ pub(super) const MAX_ROWS: usize = 1024;
 
 /// Writes records.
 pub(super) struct RowWriter {
-    statements: Vec<(usize, Arc<str>)>,
+    /// By how many rows they take, smallest first.
+    plain: Vec<(usize, Arc<str>)>,
+    /// The same with [`MORE`] columns.
+    full: Vec<(usize, Arc<str>)>,
     /// The codes' words, made once.
     codes: Vec<(Code, Arc<str>)>,
     record_bytes: usize,
@@ -58,8 +57,11 @@ pub(super) struct RowWriter {
 
 impl RowWriter {
     pub(super) fn new(record_bytes: usize) -> Self {
+        let statements =
+            |full: bool| SIZES.iter().map(|rows| (*rows, statement(*rows, full).into())).collect();
         Self {
-            statements: SIZES.iter().map(|rows| (*rows, statement(*rows).into())).collect(),
+            plain: statements(false),
+            full: statements(true),
             codes: Code::ALL.iter().map(|code| (*code, code.as_str().into())).collect(),
             record_bytes,
         }
@@ -76,14 +78,19 @@ impl RowWriter {
         conn: &mut SqliteConnection,
         mut entries: &[Entry],
     ) -> Result<(), sqlx::Error> {
+        let most = SIZES.last().copied().unwrap_or(1);
         while !entries.is_empty() {
-            let fits = self.statements.iter().find(|(rows, _)| entries.len() <= *rows);
-            let Some((rows, sql)) = fits.or(self.statements.last()) else { break };
-            let (now, rest) = entries.split_at(entries.len().min(*rows));
+            let (now, rest) = entries.split_at(entries.len().min(most));
+            let full = now.iter().any(|entry| has_more(&entry.record));
+            let statements = if full { &self.full } else { &self.plain };
+            let Some((_, sql)) = statements.iter().find(|(rows, _)| now.len() <= *rows) else { break };
             let mut arguments = SqliteArguments::default();
-            arguments.reserve(now.len() * COLUMNS.len(), 0);
+            arguments.reserve(now.len() * (COLUMNS.len() + if full { MORE.len() } else { 0 }), 0);
             for entry in now {
                 self.bind(&mut arguments, &entry.record).map_err(sqlx::Error::Encode)?;
+                if full {
+                    self.bind_more(&mut arguments, &entry.record).map_err(sqlx::Error::Encode)?;
+                }
             }
             sqlx::query_with(AssertSqlSafe(Arc::clone(sql)), arguments).execute(&mut *conn).await?;
             entries = rest;
@@ -93,7 +100,6 @@ impl RowWriter {
 
     fn bind(&self, row: &mut SqliteArguments, record: &Record) -> Result<(), sqlx::error::BoxDynError> {
         let opened = record.opened();
-        let notes = record.notes();
         let (status, code, durations, attempts, outcome) = match record {
             Record::Opened(_) => (0, None, Durations::default(), 0, None),
             Record::Closed(closed) => {
@@ -113,27 +119,39 @@ impl RowWriter {
         row.add(Arc::clone(&opened.principal.0))?;
         row.add(number_of(ROLES, opened.role))?;
         row.add(number_of(DOORS, opened.door))?;
-        row.add(opened.agent.clone())?;
-        row.add(opened.session.clone())?;
-        row.add(opened.turn.clone())?;
-        row.add(notes.and_then(|notes| notes.approved_by.clone()))?;
-        row.add(notes.and_then(StoredNotes::text_of))?;
-        row.add(opened.key.as_ref().map(|key| Arc::clone(&key.key)))?;
-        row.add(opened.key.as_ref().map(|key| key.hash.to_vec()))?;
         row.add(micros(durations.total))?;
         row.add(micros(durations.waiting))?;
         row.add(micros(durations.queued))?;
         row.add(micros(durations.running))?;
         row.add(i64::from(attempts))?;
         row.add(opened.arguments.as_ref().map(|text| outcome::cut(text.get(), self.record_bytes)))?;
-        let ran_with = notes.and_then(|notes| notes.ran_with.as_ref());
-        row.add(ran_with.map(|text| outcome::cut(text.get(), self.record_bytes)))?;
         row.add(outcome)
+    }
+
+    fn bind_more(&self, row: &mut SqliteArguments, record: &Record) -> Result<(), sqlx::error::BoxDynError> {
+        let (opened, notes) = (record.opened(), record.notes());
+        let ran_with = notes.and_then(|notes| notes.ran_with.as_ref());
+        row.add(opened.agent.clone())?;
+        row.add(opened.session.clone())?;
+        row.add(opened.turn.clone())?;
+        row.add(notes.and_then(|notes| notes.approved_by.clone()))?;
+        row.add(notes.and_then(StoredNotes::text_of))?;
+        row.add(ran_with.map(|text| outcome::cut(text.get(), self.record_bytes)))?;
+        row.add(opened.key.as_ref().map(|key| Arc::clone(&key.key)))?;
+        row.add(opened.key.as_ref().map(|key| key.hash.to_vec()))
     }
 
     fn word(&self, code: Code) -> Option<Arc<str>> {
         self.codes.iter().find(|(known, _)| *known == code).map(|(_, word)| Arc::clone(word))
     }
+}
+
+/// Whether there is something in one of the columns that most rows have nothing in.
+fn has_more(record: &Record) -> bool {
+    let opened = record.opened();
+    record.notes().is_some()
+        || opened.key.is_some()
+        || [&opened.agent, &opened.session, &opened.turn].into_iter().any(Option::is_some)
 }
 
 /// The number that stands for how a call ended.
@@ -150,18 +168,25 @@ fn micros(duration: std::time::Duration) -> i64 {
     i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
 }
 
-fn statement(rows: usize) -> String {
-    let columns = COLUMNS.join(", ");
-    let row = format!("({})", vec!["?"; COLUMNS.len()].join(","));
+fn statement(rows: usize, full: bool) -> String {
+    let more = if full { MORE } else { &[] };
+    let columns = [COLUMNS, more].concat();
+    let row = format!("({})", vec!["?"; columns.len()].join(","));
     let values = vec![row; rows].join(",");
+    let columns = columns.join(", ");
+    // What only a closing knows; a call without any of it has none in its opening's row either.
+    let notes = if full {
+        ", approved_by = excluded.approved_by, notes = excluded.notes, ran_with = excluded.ran_with"
+    } else {
+        ""
+    };
     // An opening never undoes a closing, whatever order they arrive in.
     format!(
         "INSERT OR IGNORE INTO calls ({columns}) VALUES {values} \
          ON CONFLICT (id) DO UPDATE SET \
          status = excluded.status, code = excluded.code, total_us = excluded.total_us, \
          waiting_us = excluded.waiting_us, queued_us = excluded.queued_us, running_us = excluded.running_us, \
-         attempts = excluded.attempts, approved_by = excluded.approved_by, notes = excluded.notes, \
-         ran_with = excluded.ran_with, outcome = excluded.outcome \
+         attempts = excluded.attempts, outcome = excluded.outcome{notes} \
          WHERE excluded.status <> 0"
     )
 }
