@@ -38,6 +38,7 @@
 //! HEAD) says so in its annotations.
 
 mod address;
+mod answer;
 mod body;
 mod template;
 
@@ -48,24 +49,20 @@ use std::time::Duration;
 use async_trait::async_trait;
 use reqwest::Method;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
-use secrecy::ExposeSecret;
 use serde::Deserialize;
 use serde_json::Value;
 use toolway_core::{Arguments, CallContext, Tool, ToolSpec};
 use toolway_types::{Code, JsonObject, RawJson, SpecDocument, ToolError, ToolOutput};
 
 use crate::secrets::{SecretError, Secrets};
-use crate::web::{
-    Answer, GuardedClient, Request, Shown, WebErrorKind, failed, request_header, result, shown,
-};
+use crate::web::{GuardedClient, Request, WebErrorKind, failed, request_header, result, shown};
 use address::Address;
+use answer::{masked, part_of};
 use body::Body;
 use template::{Known, Template};
 
 /// How long a request may take where the definition does not say.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// A secret that is shorter could stand anywhere by chance, and is not masked.
-const MASKED_FROM: usize = 6;
 
 /// What runs, where it is an HTTP request. Not `Debug`: a header may hold a secret.
 #[derive(Deserialize)]
@@ -308,61 +305,6 @@ impl HttpTool {
             Ok(Ok(known)) => Ok(known),
             Ok(Err(error)) => Err(failed(format!("A secret of this tool can't be had: {error}"))),
             Err(_) => Err(failed("The secrets of this tool can't be read".to_owned())),
-        }
-    }
-}
-
-/// Masks secrets that a server echoes.
-fn mask(text: &str, secrets: &Known) -> String {
-    let mut text = text.to_owned();
-    for (name, secret) in secrets {
-        let secret = secret.expose_secret();
-        if secret.len() >= MASKED_FROM && text.contains(secret) {
-            text = text.replace(secret, &format!("[secret {name}]"));
-        }
-    }
-    text
-}
-
-fn masked(mut shown: Shown, secrets: &Known) -> Shown {
-    shown.body = mask(&shown.body, secrets);
-    shown.headers.values_mut().for_each(|value| mask_within(value, secrets));
-    shown
-}
-
-fn mask_within(value: &mut Value, secrets: &Known) {
-    match value {
-        Value::String(text) => *text = mask(text, secrets),
-        Value::Array(items) => items.iter_mut().for_each(|item| mask_within(item, secrets)),
-        Value::Object(members) => members.values_mut().for_each(|member| mask_within(member, secrets)),
-        _ => {}
-    }
-}
-
-/// The part of an answer's JSON that a pointer names.
-fn part_of(answer: &Answer, pointer: &str, secrets: &Known) -> Result<RawJson, ToolError> {
-    let failed = |message: String| Err(ToolError::new(Code::ToolFailed, message).dispatched(true));
-    if answer.body.cut {
-        let message =
-            format!("The answer is longer than {} bytes, so it was not read", answer.body.bytes.len());
-        return Err(ToolError::new(Code::OutputTooLarge, message)
-            .with_hint("The limit is the setting tools.http_request.body_bytes")
-            .dispatched(true));
-    }
-    let whole = if answer.body.bytes.is_empty() {
-        Value::Null
-    } else {
-        match serde_json::from_slice::<Value>(answer.body.bytes.trim_ascii()) {
-            Ok(value) => value,
-            Err(error) => return failed(format!("The answer ({}) is not JSON: {error}", answer.status)),
-        }
-    };
-    match whole.pointer(pointer) {
-        None => failed(format!("The answer ({}) has nothing at {pointer:?}", answer.status)),
-        Some(part) => {
-            let mut part = part.clone();
-            mask_within(&mut part, secrets);
-            Ok(RawJson::from(&part))
         }
     }
 }

@@ -44,3 +44,16 @@ impl Resolve for SystemResolver {
         tokio::task::spawn_blocking(ask).await.map_err(io::Error::other)?
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_system_knows_this_computer_and_no_name_without_meaning() {
+        let resolver = SystemResolver::default();
+        let found = resolver.resolve("localhost").await.unwrap();
+        assert!(!found.is_empty() && found.iter().all(IpAddr::is_loopback), "{found:?}");
+        assert!(resolver.resolve("").await.is_err());
+    }
+}
