@@ -115,7 +115,7 @@ fn the_protocol_document_lists_every_code() {
 #[test]
 fn settings_in_the_documents_are_settings() {
     let mut seen = 0;
-    for name in ["settings.md", "running-off-loopback.md"] {
+    for name in ["settings.md", "running-off-loopback.md", "policy.md", "tools.md", "hooks.md"] {
         for text in examples(&document(name), "toml") {
             let settings: Settings =
                 toml::from_str(&text).unwrap_or_else(|error| panic!("{name}: {text}: {error}"));
@@ -123,7 +123,38 @@ fn settings_in_the_documents_are_settings() {
             seen += 1;
         }
     }
-    assert!(seen >= 4, "{seen}");
+    assert!(seen >= 13, "{seen}");
+}
+
+/// The commands that the documents show, as far as their flags go, are commands.
+#[test]
+fn commands_in_the_documents_are_commands() {
+    let help = fs::read_to_string(root().join("crates/cli/src/cli/snapshots/toolway__cli__tests__help.snap"));
+    let help = help.unwrap();
+    let section = |words: &[&str]| {
+        let head = format!("\n## {}\n", words.join(" "));
+        let rest = help.split_once(&head).map(|(_, rest)| rest)?;
+        Some(rest.split_once("\n## ").map_or(rest, |(section, _)| section).to_owned())
+    };
+    let mut seen = 0;
+    for name in ["policy.md", "tools.md"] {
+        for text in examples(&document(name), "sh") {
+            for line in text.lines().filter(|line| line.starts_with("toolway ")) {
+                let line = line.split(" #").next().unwrap_or_default();
+                let words: Vec<_> = line.split_whitespace().collect();
+                let section =
+                    section(&words[..3]).unwrap_or_else(|| panic!("{name}: {line}: no such command"));
+                for flag in words.iter().filter(|word| word.starts_with("--")) {
+                    assert!(
+                        section.contains(&format!("{flag} ")) || section.contains(&format!("{flag}\n")),
+                        "{name}: {line}: {flag}"
+                    );
+                }
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen >= 20, "{seen}");
 }
 
 #[cfg(unix)]

@@ -128,21 +128,18 @@ async fn list(args: &ListArgs, context: &Context) -> Done {
 }
 
 fn table(tools: &[Tool]) -> Table {
-    let mut columns = vec![Column::whole("name"), Column::whole("status"), Column::cut("description", 12)];
     let has_notes = tools.iter().any(|tool| !tool.notes().is_empty());
-    if has_notes {
-        columns.push(Column::cut("note", 8).optional());
-    }
+    let note = has_notes.then(|| Column::cut("note", 8).optional());
+    let mut columns = vec![Column::whole("name"), Column::whole("status")];
+    columns.extend(note);
+    columns.push(Column::cut("description", 12));
     let mut table = Table::new(columns);
     for tool in tools {
         let style = if tool.status == "ready" { Style::Good } else { Style::Warning };
-        let first_line = tool.description.lines().next().unwrap_or_default();
-        let mut row =
-            vec![Cell::styled(&tool.name, Style::Name), Cell::styled(&tool.status, style), first_line.into()];
-        if has_notes {
-            let style = if tool.flags.is_empty() { Style::Plain } else { Style::Warning };
-            row.push(Cell::styled(tool.notes(), style));
-        }
+        let note_style = if tool.flags.is_empty() { Style::Plain } else { Style::Warning };
+        let mut row = vec![Cell::styled(&tool.name, Style::Name), Cell::styled(&tool.status, style)];
+        row.extend(has_notes.then(|| Cell::styled(tool.notes(), note_style)));
+        row.push(tool.description.lines().next().unwrap_or_default().into());
         table.row(row);
     }
     table

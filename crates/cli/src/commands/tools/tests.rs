@@ -20,10 +20,10 @@ fn what_is_odd_and_what_needs_permission_is_marked() {
     ];
     assert_eq!(
         table(&tools).render(None, false),
-        "name   status  description  note\n\
-         pc__a  ready   Plain\n\
-         pc__b  ready   Sends        needs INTERNET, files.write\n\
-         pc__c  ready                changed, no description; needs device.location\n"
+        "name   status  note                                            description\n\
+         pc__a  ready                                                   Plain\n\
+         pc__b  ready   needs INTERNET, files.write                     Sends\n\
+         pc__c  ready   changed, no description; needs device.location\n"
     );
     assert_eq!(
         table(&tools[..1]).render(None, false),
