@@ -28,6 +28,7 @@ use std::sync::Arc;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use parking_lot::Mutex;
+use tokio::sync::Semaphore;
 use toolway_core::{BadSpec, Tool};
 
 use guard::{Guard, Identity, Mount};
@@ -48,6 +49,8 @@ pub struct FileAccess {
     folders: Vec<Folder>,
     /// What each listed folder was when it was last found not to be of the data folder.
     vetted: Mutex<Vec<Option<(Identity, Mount)>>>,
+    /// Turns of threads that work on files.
+    threads: Arc<Semaphore>,
 }
 
 impl FileAccess {
@@ -76,7 +79,8 @@ impl FileAccess {
             }
         }
         let vetted = Mutex::new(vec![None; folders.len()]);
-        Ok(Self { data_paths, data, guard, folders, vetted })
+        let threads = Arc::new(Semaphore::new(blocking::THREADS));
+        Ok(Self { data_paths, data, guard, folders, vetted, threads })
     }
 
     /// The folders that the owner lists.

@@ -28,7 +28,9 @@ impl Doing {
 pub(super) enum Fault {
     /// There is none. The specification has the text.
     NotFound,
-    /// Part of the path is a file, so nothing lies under it.
+    /// Part of the path is a file, so there is nothing under it.
+    UnderAFile,
+    /// It is a file, where a folder is wanted.
     NotAFolder,
     /// It is a folder, where a file is wanted.
     IsAFolder,
@@ -56,7 +58,7 @@ impl From<io::Error> for Fault {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::NotFound => Self::NotFound,
-            io::ErrorKind::NotADirectory => Self::NotAFolder,
+            io::ErrorKind::NotADirectory => Self::UnderAFile,
             io::ErrorKind::IsADirectory => Self::IsAFolder,
             _ => Self::Io(error),
         }
@@ -80,10 +82,10 @@ impl Fault {
                 let error = ToolError::new(Code::FileNotFound, format!("File not found: {path}"));
                 error.with_hint("list_files tells which files there are")
             }
-            Self::NotAFolder if doing == Doing::List => failed(format!("{path} is a file, not a folder"))
-                .with_hint("read_file reads files; list_files lists the folder that one lies in"),
-            Self::NotAFolder => ToolError::new(Code::FileNotFound, format!("File not found: {path}"))
+            Self::UnderAFile => ToolError::new(Code::FileNotFound, format!("File not found: {path}"))
                 .with_hint("Part of the path is a file, so there can be nothing under it"),
+            Self::NotAFolder => failed(format!("{path} is a file, not a folder"))
+                .with_hint("read_file reads files; list_files lists the folder that one lies in"),
             Self::IsAFolder => failed(format!("{path} is a folder, not a file"))
                 .with_hint("list_files tells which files are in it"),
             Self::Special => failed(format!("{path} is neither a file nor a folder, so can't be used here")),
@@ -153,3 +155,6 @@ impl WithHintIf for ToolError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,11 +1,14 @@
 //! A page of a text file: some bytes of it, decoded, from one character's beginning to another's end. Never
 //! more of the file is read than the page and a little around it, however large it is.
 
+mod boundary;
+
 use std::io::{self, Read, Seek, SeekFrom};
 
-use encoding_rs::{Decoder, DecoderResult, Encoding, ISO_2022_JP, UTF_8, UTF_16BE, UTF_16LE};
+use encoding_rs::{Decoder, DecoderResult, Encoding, ISO_2022_JP, UTF_8};
 
 use super::signature::HEAD;
+use boundary::{end_of_page, is_utf16, utf8_end, utf16_end, utf16_without_mark};
 
 /// Most bytes of a page.
 pub(super) const MAX_LIMIT: usize = 1 << 20;
@@ -104,7 +107,9 @@ pub(super) fn read(
     if decoded.text.contains('\0') {
         return Err(NoPage::Binary { head, perhaps: None });
     }
-    let end = start + decoded.bytes as u64;
+    // A page of nothing but shifts between alphabets must end somewhere too.
+    let bytes = if decoded.bytes == 0 { raw.len() } else { decoded.bytes };
+    let end = start + bytes as u64;
     let start = if wanted.offset < mark { wanted.offset } else { start };
     let left = if is_last { 0 } else { size.saturating_sub(end).max(1) };
     Ok(Page { text: decoded.text, start, end, left })
@@ -119,10 +124,6 @@ fn limit_of(wanted: Option<u64>, encoding: &'static Encoding) -> usize {
         None => 20 << 10,
     };
     limit.clamp(MIN_LIMIT, MAX_LIMIT)
-}
-
-fn is_utf16(encoding: &'static Encoding) -> bool {
-    encoding == UTF_16LE || encoding == UTF_16BE
 }
 
 /// Reads up to `most` bytes from a place on; fewer only where the file ends.
@@ -216,48 +217,6 @@ impl<F: Read + Seek> Source<'_, F> {
     }
 }
 
-/// Where a page ends that begins with a character and has more after it: after the last line in its second
-/// half, else after the last whole character.
-fn end_of_page(encoding: &'static Encoding, raw: &[u8]) -> usize {
-    let line = if is_utf16(encoding) {
-        let feed = if encoding == UTF_16LE { [b'\n', 0] } else { [0, b'\n'] };
-        raw.chunks_exact(2).rposition(|unit| unit == feed).map(|at| at * 2 + 2)
-    } else {
-        raw.iter().rposition(|byte| *byte == b'\n').map(|at| at + 1)
-    };
-    match line {
-        Some(line) if line > raw.len() / 2 => line,
-        _ if encoding == UTF_8 => utf8_end(raw),
-        _ if is_utf16(encoding) => utf16_end(encoding, raw),
-        // Decoding finds out.
-        _ => raw.len(),
-    }
-}
-
-/// Where the last whole character ends.
-fn utf8_end(raw: &[u8]) -> usize {
-    for (back, byte) in raw.iter().rev().take(3).enumerate() {
-        let needed = match byte {
-            0x00..=0x7F => break,
-            0x80..=0xBF => continue,
-            0xC0..=0xDF => 2,
-            0xE0..=0xEF => 3,
-            0xF0..=0xFF => 4,
-        };
-        return if back + 1 < needed { raw.len() - back - 1 } else { raw.len() };
-    }
-    raw.len()
-}
-
-/// Where the last whole character ends.
-fn utf16_end(encoding: &'static Encoding, raw: &[u8]) -> usize {
-    let whole = raw.len() - raw.len() % 2;
-    let Some([first, second]) = whole.checked_sub(2).and_then(|last| raw.get(last..whole)) else { return 0 };
-    let high_byte = if encoding == UTF_16LE { *second } else { *first };
-    // The first half of a pair.
-    if (0xD8..=0xDB).contains(&high_byte) { whole - 2 } else { whole }
-}
-
 /// What bytes mean.
 struct Decoded {
     text: String,
@@ -284,39 +243,26 @@ fn decode(mut decoder: Decoder, raw: &[u8], is_last: bool) -> Result<Decoded, i6
     // Byte by byte, to see when a character is whole. There is no line feed in the last half of the page, so
     // this is rare.
     let mut whole = 0;
+    let mut buffer = [0; 16];
     for (at, byte) in raw.iter().enumerate() {
-        let before = text.len();
-        text.reserve(16);
-        let (result, read) =
-            decoder.decode_to_string_without_replacement(std::slice::from_ref(byte), &mut text, false);
+        let byte = std::slice::from_ref(byte);
+        let (result, read, written) = decoder.decode_to_utf8_without_replacement(byte, &mut buffer, false);
         if let DecoderResult::Malformed(length, beyond) = result {
             return Err(place_of(at + read, length, beyond));
         }
-        if text.len() > before {
+        let written = buffer.get(..written).unwrap_or_default();
+        if !written.is_empty() {
+            text.push_str(&String::from_utf8_lossy(written));
             whole = at + 1;
         }
     }
-    // A page of nothing but shifts between alphabets must end somewhere too.
-    let bytes = if whole == 0 { raw.len() } else { whole };
-    Ok(Decoded { text, bytes })
+    Ok(Decoded { text, bytes: whole })
 }
 
 /// Where the bytes that mean nothing begin, of which a decoder says that it has read `read` bytes, the last
 /// `beyond` of them after those.
 fn place_of(read: usize, length: u8, beyond: u8) -> i64 {
     i64::try_from(read).unwrap_or(i64::MAX) - i64::from(length) - i64::from(beyond)
-}
-
-/// The UTF-16 that bytes look like in which every other one is NUL.
-fn utf16_without_mark(raw: &[u8]) -> Option<&'static Encoding> {
-    let nuls = |from: usize| raw.iter().skip(from).step_by(2).filter(|byte| **byte == 0).count();
-    let (even, odd, half) = (nuls(0), nuls(1), raw.len() / 2);
-    match () {
-        () if half < 2 => None,
-        () if odd * 4 > half * 3 && even == 0 => Some(UTF_16LE),
-        () if even * 4 > half * 3 && odd == 0 => Some(UTF_16BE),
-        () => None,
-    }
 }
 
 #[cfg(test)]

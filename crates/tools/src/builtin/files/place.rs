@@ -61,7 +61,11 @@ impl FileAccess {
         } else {
             self.relative(parsed)
         };
-        Ok(Place { start, steps: steps(rest)?, is_folder })
+        let steps = steps(rest)?;
+        if leads_up(&steps) {
+            return Err(Fault::Outside);
+        }
+        Ok(Place { start, steps, is_folder })
     }
 
     fn absolute<'p>(&self, agent: Option<&str>, path: &'p Path) -> Option<(Start, &'p Path)> {
@@ -102,6 +106,22 @@ impl FileAccess {
         }
         words
     }
+}
+
+/// Whether steps lead above where they begin, whatever is there.
+fn leads_up(steps: &VecDeque<Step>) -> bool {
+    let mut depth = 0_usize;
+    steps.iter().any(|step| match step {
+        Step::Into(_) => {
+            depth += 1;
+            false
+        }
+        Step::Up if depth == 0 => true,
+        Step::Up => {
+            depth -= 1;
+            false
+        }
+    })
 }
 
 /// The steps of a path that begins somewhere.

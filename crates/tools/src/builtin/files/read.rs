@@ -65,7 +65,7 @@ pub(super) fn tool(access: Arc<FileAccess>) -> Result<Arc<dyn Tool>, BadSpec> {
     };
     typed(document, PARAMETERS, ANNOTATIONS, move |request: Request, cx| {
         let access = access.clone();
-        blocking::run(cx, move |cx, stopped| {
+        blocking::run(cx, access.threads.clone(), move |cx, stopped| {
             access.read(cx.caller().agent().map(AsRef::as_ref), &request, stopped)
         })
     })

@@ -125,6 +125,10 @@ impl<'a> Walk<'a> {
             self.follow(name)?;
             return Ok(false);
         }
+        if metadata.is_dir() {
+            // Which of the two refusals it gets depends on which folder it is.
+            self.enter(name.to_owned())?;
+        }
         if metadata.is_file() { Ok(true) } else { Err(not_a_file(&metadata)) }
     }
 
@@ -172,7 +176,8 @@ impl<'a> Walk<'a> {
                 // It was something else a moment ago.
                 _ => self.again(name, error),
             },
-            Ok(_) => Err(Fault::NotAFolder),
+            Ok(_) if self.steps.is_empty() => Err(Fault::NotAFolder),
+            Ok(_) => Err(Fault::UnderAFile),
             Err(error) if error.kind() == io::ErrorKind::NotFound => match &self.make {
                 None => Err(Fault::NotFound),
                 Some(builder) => match self.dir().create_dir_with(&name, builder) {

@@ -29,6 +29,8 @@ const WHOLE_NAME: u32 = 16;
 #[derive(Debug)]
 pub(super) struct Query {
     words: Vec<Word>,
+    /// Whether any of them begins with this byte, in lower case. Most words of most texts begin with another.
+    begins: [bool; 256],
 }
 
 /// How well a tool fits; the greater, the better.
@@ -54,7 +56,13 @@ impl Query {
         if all.iter().any(says_much) {
             all.retain(says_much);
         }
-        (!all.is_empty()).then_some(Self { words: all })
+        let mut begins = [false; 256];
+        for byte in all.iter().flat_map(Word::first_bytes) {
+            if let Some(begins) = begins.get_mut(usize::from(byte)) {
+                *begins = true;
+            }
+        }
+        (!all.is_empty()).then_some(Self { words: all, begins })
     }
 
     /// How well a tool fits; none where it has no word of the query.
@@ -77,6 +85,17 @@ impl Query {
         })
     }
 
+    /// Whether it is worth a closer look.
+    fn may_fit(&self, word: &str) -> bool {
+        match word.bytes().next() {
+            Some(byte) if byte.is_ascii() => {
+                let begins = self.begins.get(usize::from(byte.to_ascii_lowercase()));
+                begins.copied().unwrap_or(true) || !word.is_ascii()
+            }
+            _ => true,
+        }
+    }
+
     /// Notes the best worth of each word of the query in a field. True where every word of the field is one
     /// of the query's.
     fn look<'a>(
@@ -88,6 +107,10 @@ impl Query {
         let (mut all, mut any) = (true, false);
         for text in field {
             any = true;
+            if !self.may_fit(text) {
+                all = false;
+                continue;
+            }
             let mut wanted = false;
             for (word, best) in self.words.iter().zip(best.iter_mut()) {
                 let worth = match word.fit(text) {

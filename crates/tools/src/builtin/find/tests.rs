@@ -168,10 +168,11 @@ fn long_descriptions_and_schemas_are_cut() {
 
 #[test]
 fn the_order_does_not_depend_on_that_of_the_catalogue() {
-    let mut shelf = Shelf((0..100).map(|n| entry(&format!("s{}/t{n}_do", n % 7), "do it", None)).collect());
-    let before = ids(&ask(&shelf, "do it now", Some(50)));
+    let mut shelf =
+        Shelf((0..100).map(|n| entry(&format!("s{}/t{n}_work", n % 7), "It works", None)).collect());
+    let before = ids(&ask(&shelf, "work now", Some(50)));
     shelf.0.reverse();
-    assert_eq!(ids(&ask(&shelf, "do it now", Some(50))), before);
+    assert_eq!(ids(&ask(&shelf, "work now", Some(50))), before);
     assert_eq!(before.len(), 50);
 }
 

@@ -14,8 +14,11 @@ impl<'a> Iterator for Words<'a> {
     type Item = &'a str;
 
     fn next(&mut self) -> Option<&'a str> {
-        let start = self.rest.find(char::is_alphanumeric)?;
-        let text = self.rest.get(start..)?;
+        let start = self.rest.bytes().position(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii())?;
+        let mut text = self.rest.get(start..)?;
+        if !text.starts_with(|c: char| c.is_ascii()) {
+            text = text.get(text.find(char::is_alphanumeric)?..)?;
+        }
         let end = end_of_word(text);
         let (word, rest) = text.split_at_checked(end)?;
         self.rest = rest;
@@ -25,6 +28,29 @@ impl<'a> Iterator for Words<'a> {
 
 /// Where the word ends with which `text` begins.
 fn end_of_word(text: &str) -> usize {
+    let mut bytes = text.bytes().enumerate().peekable();
+    let mut before = 0_u8;
+    while let Some((at, byte)) = bytes.next() {
+        if !byte.is_ascii() {
+            return end_of_any_word(text);
+        }
+        if !byte.is_ascii_alphanumeric() {
+            return at;
+        }
+        let mut next_is_lower = || bytes.peek().is_some_and(|(_, next)| next.is_ascii_lowercase());
+        // `fileName`, or the `S` of `HTTPServer`.
+        if byte.is_ascii_uppercase()
+            && (before.is_ascii_lowercase() || (before.is_ascii_uppercase() && next_is_lower()))
+        {
+            return at;
+        }
+        before = byte;
+    }
+    text.len()
+}
+
+/// The same beyond ASCII.
+fn end_of_any_word(text: &str) -> usize {
     let mut chars = text.char_indices().peekable();
     let mut before: Option<char> = None;
     while let Some((at, c)) = chars.next() {
@@ -33,7 +59,6 @@ fn end_of_word(text: &str) -> usize {
         }
         if let Some(last) = before.filter(|_| c.is_uppercase()) {
             let next_is_lower = chars.peek().is_some_and(|(_, next)| next.is_lowercase());
-            // `fileName`, or the `S` of `HTTPServer`.
             if last.is_lowercase() || (last.is_uppercase() && next_is_lower) {
                 return at;
             }
@@ -77,6 +102,11 @@ impl Word {
     /// The word as it was looked for, in lower case.
     pub(super) fn as_str(&self) -> &str {
         self.forms.first().map_or("", String::as_str)
+    }
+
+    /// With which bytes, in lower case, a word of ASCII begins that fits this one.
+    pub(super) fn first_bytes(&self) -> impl Iterator<Item = u8> {
+        self.forms.iter().filter_map(|form| form.bytes().next())
     }
 
     /// How well a word of a text fits this one.

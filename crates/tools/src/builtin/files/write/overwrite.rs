@@ -1,4 +1,5 @@
-//! Overwriting: a new file beside the old takes its name once it is complete and on the disk.
+//! Overwriting: a new file beside the old takes its name once it is complete and on the disk. It keeps the
+//! old one's mode; it belongs to the user that Toolway runs as.
 
 use std::ffi::OsStr;
 use std::io::{self, Write as _};
