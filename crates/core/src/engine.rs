@@ -112,7 +112,17 @@ pub struct EngineSettings {
 
 impl Default for EngineSettings {
     fn default() -> Self {
-        let redact = ["password", "token", "secret", "api_key", "authorization"];
+        let redact = [
+            "password",
+            "token",
+            "secret",
+            "api_key",
+            "authorization",
+            "proxy-authorization",
+            "cookie",
+            "x-api-key",
+            "private-token",
+        ];
         Self {
             default_timeout: Duration::from_secs(30),
             timeout_cap: Duration::from_secs(3600),

@@ -132,7 +132,7 @@ impl Changes {
         let _marking = self.marking.lock().await;
         let known = self.store.specs().of(source).await?;
         let is_known = |spec: &ToolSpec, fingerprint: &Fingerprint| {
-            known.iter().any(|row| row.tool == spec.name().as_str() && row.current == *fingerprint)
+            row_of(&known, spec.name().as_str()).is_some_and(|row| row.current == *fingerprint)
         };
         let fresh: Vec<_> = now
             .iter()
@@ -148,14 +148,14 @@ impl Changes {
             false => self.store.specs().note(source, &fresh, self.clock.now_ms()).await?,
         };
         for note in &fresh {
-            let row = rows.iter().find(|row| row.tool == note.tool);
+            let row = row_of(&rows, &note.tool);
             if row.is_none_or(SpecRow::is_changed) {
                 tracing::warn!(%source, tool = note.tool, "a tool is not what it was");
             }
         }
         self.mark(source, &rows);
         // Past what is remembered of one source nothing is known of a tool.
-        for note in fresh.iter().filter(|note| !rows.iter().any(|row| row.tool == note.tool)) {
+        for note in fresh.iter().filter(|note| row_of(&rows, &note.tool).is_none()) {
             self.mark_one(source, &note.tool, true);
         }
         Ok(())
@@ -219,6 +219,12 @@ impl Changes {
         }
         Ok(passed)
     }
+}
+
+/// The row of a tool; they are sorted by name.
+fn row_of<'r>(rows: &'r [SpecRow], tool: &str) -> Option<&'r SpecRow> {
+    let at = rows.binary_search_by(|row| row.tool.as_str().cmp(tool)).ok()?;
+    rows.get(at)
 }
 
 #[cfg(test)]

@@ -73,6 +73,19 @@ pub struct CallSettings {
     pub redact: Vec<String>,
 }
 
+/// Names whose values are secrets wherever they stand: arguments of many tools, and headers of requests.
+const REDACTED: [&str; 9] = [
+    "password",
+    "token",
+    "secret",
+    "api_key",
+    "authorization",
+    "proxy-authorization",
+    "cookie",
+    "x-api-key",
+    "private-token",
+];
+
 impl Default for CallSettings {
     fn default() -> Self {
         Self {
@@ -80,7 +93,7 @@ impl Default for CallSettings {
             retention_days: 30,
             retention_bytes: 1 << 30,
             record_bytes: 1 << 20,
-            redact: ["password", "token", "secret", "api_key", "authorization"].map(String::from).to_vec(),
+            redact: REDACTED.map(String::from).to_vec(),
         }
     }
 }
