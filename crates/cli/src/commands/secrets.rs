@@ -98,9 +98,9 @@ async fn read_secret(name: &str, context: &Context) -> Done<SecretString> {
 /// A line that is typed. Also where that is interrupted, the terminal is left as it was.
 async fn typed(name: &str) -> Done<std::io::Result<String>> {
     let mut signals = Signals::new()?;
+    let hidden = hidden::Hidden::start();
     let mut stderr = std::io::stderr().lock();
     let _ = write!(stderr, "{} (not shown): ", escape::line(name)).and_then(|()| stderr.flush());
-    let hidden = hidden::Hidden::start();
     let (sender, line) = tokio::sync::oneshot::channel();
     std::thread::spawn(move || {
         let mut line = String::new();

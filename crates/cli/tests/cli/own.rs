@@ -181,6 +181,60 @@ fn a_request_takes_its_secret_from_where_it_is_kept() {
     gone.failed(1, "there is no secret named \"weather_key\"");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_secret_that_is_typed_is_not_shown() {
+    let folder = Folder::new();
+    let mut typing = crate::terminal::Terminal::start(&folder, &["secrets", "set", "key"], &[]);
+    typing.says("key (not shown): ");
+    typing.types("s3cret-word");
+    let (code, shown) = typing.end();
+    assert_eq!(code, 0, "{shown}");
+    assert!(shown.contains("key is kept in") && !shown.contains("s3cret"), "{shown}");
+    assert_eq!(std::fs::read_to_string(folder.file("secrets/key")).unwrap(), "s3cret-word");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn e7_a_trial_that_is_interrupted_takes_all_that_it_started_with_it() {
+    let folder = Folder::new();
+    let (script, started) = (folder.beside("script"), folder.beside("started"));
+    std::fs::write(
+        &script,
+        format!("sleep 600 &\necho $! > {0}.new\nmv {0}.new {0}\nwait\n", started.display()),
+    )
+    .unwrap();
+    let definition = format!(
+        "[[tool]]\nname = \"slow\"\ndescription = \"Sleeps\"\nprogram = \"/bin/sh\"\nargs = [{script:?}]\ntimeout_s = \
+         600\nenv_set = {{ PATH = \"/usr/bin:/bin\" }}\n"
+    );
+    let file = write(&folder, "slow.toml", &definition);
+    let trial = folder.start(["tools", "test", text(&file)]);
+    let pid = until_moment(|| std::fs::read_to_string(&started).ok());
+    trial.signal(rustix::process::Signal::INT);
+    let (code, said) = trial.end();
+    assert!(code == 1 && said.contains("interrupted"), "{code}: {said}");
+    until_moment(|| {
+        let state = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+        let state = state.rsplit(") ").next().and_then(|rest| rest.chars().next());
+        matches!(state, None | Some('Z' | 'X')).then_some(())
+    });
+}
+
+/// Looks until it is there, for as long as a slow machine may take.
+#[cfg(target_os = "linux")]
+#[track_caller]
+#[expect(clippy::disallowed_methods, reason = "there is no runtime here whose worker it could block")]
+fn until_moment<T>(mut look: impl FnMut() -> Option<T>) -> T {
+    for _ in 0..3000 {
+        if let Some(found) = look() {
+            return found;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("it did not come about");
+}
+
 #[test]
 fn the_doctor_looks_at_tools_hooks_and_secrets() {
     let folder = Folder::new();
