@@ -211,8 +211,9 @@ impl Gateway {
     /// [`ApplyError`]; then what stood before stands.
     pub async fn apply(&self, settings: &Settings, origin: SettingsOrigin) -> Result<(), ApplyError> {
         settings.validate().map_err(ApplyError::Settings)?;
-        self.app.toolbox.apply(settings).await.map_err(ApplyError::Settings)?;
+        let tools = self.app.toolbox.prepare(settings).await.map_err(ApplyError::Settings)?;
         self.app.rules.apply(settings, origin).await?;
+        tools.put_in_force();
         self.app.engine.configure(engine_settings(settings));
         Ok(())
     }

@@ -89,7 +89,8 @@ pub struct App {
 }
 
 impl App {
-    /// Takes in what changed outside: the owner's certificate, and a database that was restored.
+    /// Takes in what changed outside: the owner's certificate and definitions of tools, and a database that was
+    /// restored.
     ///
     /// # Errors
     /// [`ReloadError`]; what could not be taken in stands as before.
@@ -102,9 +103,23 @@ impl App {
         self.toolbox.reload().await;
         self.rules.reload().await?;
         self.engine.grants().load(grants::stored(&self.store, self.clock.now_ms()).await?);
-        self.changes.reload().await?;
-        tracing::info!("read the certificate, the tokens and the sources again");
+        self.look_at_changes().await?;
+        tracing::info!(
+            "read the certificate, the tokens, the sources, the owner's tools, rules and grants again"
+        );
         Ok(())
+    }
+
+    /// Compares all that is registered with what is stored, which may be older than what was compared with.
+    async fn look_at_changes(&self) -> Result<(), StoreError> {
+        for source in self.sources.all().iter().filter(|source| source.identity().is_some()) {
+            let snapshot = self.registry.snapshot();
+            let tools = snapshot.source(source.slug()).map(|source| source.tools().to_vec());
+            let specs: Vec<_> =
+                tools.unwrap_or_default().iter().map(|tool| Arc::clone(tool.spec())).collect();
+            self.changes.registered(source.slug(), &specs).await;
+        }
+        self.changes.reload().await
     }
 
     /// Answers an open question.

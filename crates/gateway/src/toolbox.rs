@@ -76,6 +76,14 @@ pub(crate) struct Toolbox {
     defined: ArcSwap<Defined>,
 }
 
+/// What was made of other settings and has yet to be put in force.
+pub(crate) struct Ready<'t> {
+    toolbox: &'t Toolbox,
+    changing: tokio::sync::MutexGuard<'t, Settings>,
+    settings: Settings,
+    made: Made,
+}
+
 /// What was read of the owner's definitions.
 #[derive(Debug, Default)]
 pub(crate) struct Defined {
@@ -116,26 +124,25 @@ impl Toolbox {
             changing: tokio::sync::Mutex::new(settings.clone()),
             defined: ArcSwap::default(),
         });
-        toolbox.apply(settings).await?;
+        toolbox.prepare(settings).await?.put_in_force();
         Ok(toolbox)
     }
 
-    /// Takes other settings.
+    /// Makes all that other settings want; nothing has changed before it is put in force. Nor can anything until
+    /// then.
     ///
     /// # Errors
-    /// Everything that can't be used; then what stood before stands.
-    pub(crate) async fn apply(self: &Arc<Self>, settings: &Settings) -> Result<(), Vec<SettingError>> {
-        let mut changing = self.changing.lock().await;
+    /// Everything that can't be used.
+    pub(crate) async fn prepare(
+        self: &Arc<Self>,
+        settings: &Settings,
+    ) -> Result<Ready<'_>, Vec<SettingError>> {
+        let changing = self.changing.lock().await;
         let (toolbox, next) = (Arc::clone(self), settings.clone());
         let made = tokio::task::spawn_blocking(move || toolbox.make(&next)).await;
         let made =
             made.unwrap_or_else(|error| Err(vec![SettingError::of_tools("tools", error.to_string())]))?;
-        self.client.set(made.web);
-        self.builtin.replace(made.builtin);
-        self.engine.set_hooks(made.hooks);
-        self.define(made.own);
-        *changing = settings.clone();
-        Ok(())
+        Ok(Ready { toolbox: self, changing, settings: settings.clone(), made })
     }
 
     /// Reads the owner's definitions again.
@@ -216,6 +223,18 @@ impl Toolbox {
 
     fn own(&self, settings: &Settings) -> OwnTools {
         OwnTools::new(&self.data_dir, settings, &self.surroundings, Arc::clone(&self.client))
+    }
+}
+
+impl Ready<'_> {
+    /// Registers the tools, and sets the hooks.
+    pub(crate) fn put_in_force(mut self) {
+        let Self { toolbox, made, .. } = self;
+        toolbox.client.set(made.web);
+        toolbox.builtin.replace(made.builtin);
+        toolbox.engine.set_hooks(made.hooks);
+        toolbox.define(made.own);
+        *self.changing = self.settings;
     }
 }
 

@@ -18,7 +18,8 @@ pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
 
 /// Read again what changed outside
 ///
-/// The owner's certificate, and tokens and sources after the database was restored.
+/// The owner's certificate and definitions of tools; tokens, sources, rules, grants and what is known of changed
+/// tools after the database was restored.
 #[utoipa::path(
     post,
     path = "/api/reload",

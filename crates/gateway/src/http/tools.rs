@@ -61,7 +61,7 @@ struct ToolView {
     timeout_ms: u64,
     /// Whether its calls never overlap with others of its source.
     sequential: bool,
-    /// File and line, where the owner defines it in one.
+    /// For the owner: file and line, where it is defined in one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     defined_in: Option<String>,
@@ -80,7 +80,7 @@ struct ToolList {
 }
 
 impl ToolView {
-    fn of(app: &App, id: &ToolId, tool: &Arc<dyn Tool>) -> Self {
+    fn of(app: &App, id: &ToolId, tool: &Arc<dyn Tool>, caller: &toolway_core::Caller) -> Self {
         let spec = tool.spec();
         let document = spec.document();
         let source = app.sources.get(id.source.as_str());
@@ -99,7 +99,8 @@ impl ToolView {
             permissions: document.permissions.clone(),
             timeout_ms: millis(app.engine.tool_timeout(id, spec)),
             sequential: spec.is_sequential(),
-            defined_in: app.toolbox.place_of(id),
+            // Where the owner's files are is nobody else's business.
+            defined_in: app.toolbox.place_of(id).filter(|_| caller.principal.role.is_owner()),
             flags: flags(app, id, spec),
         }
     }
@@ -130,7 +131,7 @@ async fn list(Caller(token): Caller, State(app): State<Arc<App>>) -> Json<ToolLi
     let snapshot = app.registry.snapshot();
     let policy = app.engine.policy();
     let mine = snapshot.tools().filter(|(id, tool)| policy.may_use(&caller, id, Some(tool.spec())));
-    let tools = mine.map(|(id, tool)| ToolView::of(&app, &id, tool)).collect();
+    let tools = mine.map(|(id, tool)| ToolView::of(&app, &id, tool, &caller)).collect();
     Json(ToolList { spec_version: toolway_types::spec::SPEC_VERSION, tools })
 }
 
@@ -156,7 +157,7 @@ async fn show(
     let may_use = |id: &ToolId, spec: Option<&_>| policy.may_use(&caller, id, spec);
     let missing = || ApiError::not_found("tool_not_available", format!("Tool {name} is not available"));
     match app.registry.snapshot().lookup(&name, &caller, may_use) {
-        Lookup::Found(id, tool, _) => Ok(Json(ToolView::of(&app, &id, &tool))),
+        Lookup::Found(id, tool, _) => Ok(Json(ToolView::of(&app, &id, &tool, &caller))),
         Lookup::Unknown => Err(missing().with_hint("`toolway tools list` shows the tools that you may call")),
         Lookup::Ambiguous(ids) => {
             let names: Vec<_> = ids.iter().map(|id| id.exposed().to_string()).collect();

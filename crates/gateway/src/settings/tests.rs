@@ -191,3 +191,115 @@ fn flatten(value: &serde_json::Value, prefix: &str, keys: &mut Vec<String>) {
         _ => keys.push(prefix.to_owned()),
     }
 }
+
+#[test]
+fn an_unknown_key_of_a_rule_or_a_tool_is_refused_too() {
+    for unknown in [
+        json!({"policy": {"rule": []}}),
+        json!({"policy": {"rules": [{"effect": "deny", "approved": true}]}}),
+        json!({"policy": {"rules": [{"effect": "deny", "when": {"tool": ["a/b"]}}]}}),
+        json!({"approval": {"mode": "always"}}),
+        json!({"approval": {"rules": [{"mode": "always", "effect": "deny"}]}}),
+        json!({"permissions": {"rules": [{"permission": "a.b", "state": "ask", "mode": "x"}]}}),
+        json!({"registration": {"rules": [{"when": {}}]}}),
+        json!({"tools": {"files": {"folder": []}}}),
+        json!({"tools": {"files": {"folders": [{"name": "a", "path": "/a", "read": true}]}}}),
+        json!({"tools": {"http_request": {"allowed": []}}}),
+        json!({"hooks": [{"name": "a", "kind": "command", "on_fault": "open", "shell": true}]}),
+    ] {
+        let error = read(unknown.clone()).expect_err("unknown").to_string();
+        assert!(error.contains("unknown field"), "{unknown}: {error}");
+    }
+    for missing in [
+        json!({"policy": {"rules": [{"name": "a"}]}}),
+        json!({"approval": {"rules": [{}]}}),
+        json!({"permissions": {"rules": [{"state": "ask"}]}}),
+        json!({"hooks": [{"name": "a", "kind": "command", "program": "x"}]}),
+    ] {
+        let error = read(missing.clone()).expect_err("missing").to_string();
+        assert!(error.contains("missing field"), "{missing}: {error}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_rules_tools_and_hooks_is_said_with_its_place() {
+    let found = problems(json!({
+        "policy": {"trusted_sources": ["["], "rules": [
+            {"name": "a", "effect": "deny", "when": {"tools": ["a/["]}},
+            {"name": "a", "effect": "allow", "in_flight": 0},
+            {"name": "a", "effect": "allow", "when": {"roles": ["admin"]}},
+            {"name": "a", "effect": "allow"},
+        ]},
+        "approval": {"rules": [{"mode": "always", "when": {"agents": [""]}}]},
+        "permissions": {"rules": [{"permission": "[", "state": "ask"}]},
+        "registration": {"rules": [{"principals": ["["], "sources": [""], "names": ["{"]}]},
+        "tools": {
+            "own": ["/whole/tools.toml", "tools.toml"],
+            "files": {"folders": [
+                {"name": "a/b", "path": "/a"}, {"name": "docs", "path": "docs"}, {"name": "docs", "path": "/b"},
+                {"name": "", "path": "/c"}, {"name": "..", "path": "/d"}, {"name": "c:", "path": "/e"},
+            ]},
+            "http_request": {"allow": ["https://a.example"], "body_bytes": 10},
+        },
+        "hooks": [{"name": "A hook", "kind": "command", "on_fault": "open"}],
+    }));
+    let keys: Vec<&str> = found.iter().map(|(key, _)| key.as_str()).collect();
+    assert_eq!(
+        keys,
+        [
+            "policy.rules[0].when.tools",
+            "policy.rules[1].in_flight",
+            "policy.rules[2].when.roles",
+            "policy.rules",
+            "approval.rules[0].when.agents",
+            "permissions.rules[0].permission",
+            "policy.trusted_sources",
+            "registration.rules[0].principals",
+            "registration.rules[0].sources",
+            "registration.rules[0].names",
+            "tools.files.folders[0].name",
+            "tools.files.folders[1].path",
+            "tools.files.folders[2].name",
+            "tools.files.folders[3].name",
+            "tools.files.folders[4].name",
+            "tools.files.folders[5].name",
+            "tools.own[1]",
+            "hooks[0].name",
+            "hooks[0].program",
+            "tools.http_request.allow",
+            "tools.http_request.body_bytes",
+        ]
+    );
+}
+
+#[test]
+fn what_is_about_rules_tools_and_hooks_counts_at_once() {
+    for key in [
+        "policy.default",
+        "policy.rules",
+        "approval.rules",
+        "permissions.default",
+        "registration.rules",
+        "tools.own",
+        "tools.files.folders",
+        "hooks",
+        "secrets",
+        "timeouts.tools",
+        "timeouts.person_s",
+        "calls.redact",
+    ] {
+        assert!(Settings::counts_at_once(key), "{key}");
+    }
+    for key in [
+        "listen",
+        "tls.mode",
+        "timeouts.heartbeat_s",
+        "limits.connections",
+        "calls.record_bytes",
+        "policyish",
+    ] {
+        assert!(!Settings::counts_at_once(key), "{key}");
+    }
+    let keys: Vec<_> = describe().into_iter().map(|setting| setting.key).collect();
+    assert!(keys.iter().filter(|key| Settings::counts_at_once(key)).count() >= 20, "{keys:?}");
+}

@@ -31,7 +31,7 @@ pub(super) async fn register(session: &mut Session, message: RegisterTools) -> R
         _ => RegisterMode::Replace,
     });
     let source = seat.source().clone();
-    let _registering = source.registering.lock().await;
+    let registering = source.registering.lock().await;
     let kept: Vec<(String, usize)> = match mode {
         RegisterMode::Replace => Vec::new(),
         RegisterMode::Add => held(&seat),
@@ -65,6 +65,7 @@ pub(super) async fn register(session: &mut Session, message: RegisterTools) -> R
         lease.tools().len()
     });
     session.app.sources.tools_changed(&source);
+    drop(registering);
     let rejected = if session.version >= 2 { checked.rejected } else { Vec::new() };
     session.say(ToolsRegistered { count, registered: registered.unwrap_or_default(), rejected }).await
 }
