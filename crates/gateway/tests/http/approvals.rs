@@ -258,6 +258,7 @@ async fn a_question_whose_caller_goes_is_withdrawn() {
     let client = bench.token("client").await;
     let probe = Probe::offer(&bench, "desk", &["lamp"]);
     let mut watch = Events::watch(&bench).await;
+    let mut tail = Events::open(&bench, "GET", "/api/calls/tail", &bench.owner, None).await;
     let call = Events::call(&bench, &client.token, "lamp", json!({})).await;
     let question = watch.expect("asked").await;
     drop(call);
@@ -265,8 +266,8 @@ async fn a_question_whose_caller_goes_is_withdrawn() {
     let late = decide(&bench, &bench.owner, &question, json!({"decision": "granted"})).await;
     assert_eq!((late.status, late.code().as_str()), (404, "question_not_open"));
     assert_eq!(open(&bench, &bench.owner).await, [Value::Null; 0]);
-    let path = format!("/api/calls?status=cancelled&caller={}", client.id);
-    assert_eq!(bench.owner("GET", &path, None).await.json()["calls"].as_array().unwrap().len(), 1);
+    let ended = tail.expect("call").await;
+    assert_eq!((&ended["call_id"], &ended["code"]), (&question["call_id"], &json!("cancelled")));
     assert_eq!(probe.runs(), 0);
 }
 

@@ -256,3 +256,27 @@ async fn tools_that_are_not_kept_are_not_compared() {
         }
     }
 }
+
+/// An older database knows less than the gateway has seen: what is registered is compared anew.
+#[tokio::test]
+async fn after_the_database_was_replaced_what_is_registered_is_compared_with_it() {
+    let bench = Bench::with(asking()).await;
+    let token = bench.token("device").await.token;
+    let mut device = Peer::device(&bench, &token, "pixel").await;
+    device.register(lamp("One")).await;
+    let first = changes(&bench, |_| true).await;
+    device.register(lamp("Two")).await;
+    assert_eq!(accept(&bench, None).await, (204, None));
+    // As it was before the second registration.
+    let (specs, slug) = (bench.gateway.app().store.specs(), "pixel".parse().unwrap());
+    specs.forget(&slug).await.unwrap();
+    let fingerprint = std::array::from_fn(|at| {
+        u8::from_str_radix(&first["fingerprint"].as_str().unwrap()[at * 2..at * 2 + 2], 16).unwrap()
+    });
+    let document = first["now"].as_str().unwrap().to_owned();
+    let note = toolway_store::SpecNote { tool: "lamp".to_owned(), fingerprint, document };
+    specs.note(&slug, &[note], 0).await.unwrap();
+    assert_eq!(bench.owner("POST", "/api/reload", None).await.status, 204);
+    assert_eq!(flags(&bench).await, ["changed"]);
+    assert!(changes(&bench, |_| true).await["diff"].as_str().unwrap().contains("Two"));
+}

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use toolway_core::consent::{QuestionEvent, Watching};
 
-use crate::events::Events;
 use crate::probe::Probe;
 use crate::support::{Bench, NOW};
 use crate::websocket::Peer;
@@ -42,14 +42,18 @@ async fn ends(bench: &Bench, token: &str, tool: &str) -> String {
     word.as_str().unwrap().to_owned()
 }
 
+/// An owner who watches; gone in the moment in which it is dropped, which a connection is not.
+fn watch(bench: &Bench) -> Watching {
+    bench.gateway.app().engine.questions().watch()
+}
+
 /// Calls a tool and answers the question that comes as the owner; gives what the call ends in.
 async fn ends_answered(bench: &Bench, token: &str, tool: &str, answer: Value) -> String {
-    let mut watch = Events::watch(bench).await;
+    let mut watching = watch(bench);
     let answering = async {
-        let question = watch.expect("asked").await;
-        let path = format!("/api/approvals/{}", question["id"].as_str().unwrap());
+        let Ok(QuestionEvent::Asked(question)) = watching.events.recv().await else { panic!("not asked") };
+        let path = format!("/api/approvals/{}", question.id);
         assert_eq!(bench.owner("POST", &path, Some(answer)).await.status, 204);
-        watch.expect("over").await;
     };
     let (ended, ()) = tokio::join!(ends(bench, token, tool), answering);
     ended
@@ -57,11 +61,10 @@ async fn ends_answered(bench: &Bench, token: &str, tool: &str, answer: Value) ->
 
 /// Calls a tool while an owner watches who is to be asked nothing.
 async fn ends_unasked(bench: &Bench, token: &str, tool: &str) -> String {
-    let mut watch = Events::watch(bench).await;
-    tokio::select! {
-        ended = ends(bench, token, tool) => ended,
-        (name, event) = watch.next() => panic!("{name}: {event}"),
-    }
+    let mut watching = watch(bench);
+    let ended = ends(bench, token, tool).await;
+    assert!(watching.events.try_recv().is_err(), "nobody is asked");
+    ended
 }
 
 #[tokio::test]

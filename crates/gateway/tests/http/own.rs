@@ -50,6 +50,12 @@ async fn a_definition_is_a_tool_and_says_where_it_stands() {
     assert_eq!((&tools[0]["id"], &tools[0]["name"]), (&json!("own/say"), &json!("own__say")));
     assert_eq!(tools[0]["defined_in"], place);
     let client = bench.token("client").await.token;
+    let shown = bench.send("GET", "/api/tools/say", Some(&client), None).await.json();
+    assert_eq!(
+        (&shown["id"], shown.get("defined_in")),
+        (&json!("own/say"), None),
+        "the owner's files are the owner's"
+    );
     for name in ["own__say", "say"] {
         let said = bench.call(&client, name, json!({"word": "; echo $HOME"})).await;
         assert_eq!(said["result"]["stdout"], "; echo $HOME\n", "{said}");

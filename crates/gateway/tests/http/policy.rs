@@ -374,3 +374,13 @@ async fn a_stored_rule_whose_name_the_settings_take_does_not_hold_and_is_warned_
         assert_eq!(bench.owner("DELETE", "/api/policy/rules/strict", None).await.status, 204);
     }
 }
+
+/// Also what could not be written down leaves all as it was.
+#[tokio::test]
+async fn settings_that_can_not_be_put_beside_what_is_stored_change_nothing() {
+    let bench = Bench::new().await;
+    bench.gateway.app().store.close().await;
+    let refused = bench.apply(json!({"policy": {"default": "deny"}, "tools": {"builtin": false}})).await;
+    assert!(matches!(refused, Err(ApplyError::Store(_))), "{refused:?}");
+    assert_eq!(listed(&bench, &bench.owner).await.len(), 6);
+}
