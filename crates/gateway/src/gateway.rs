@@ -28,7 +28,7 @@ use crate::settings::{Durability, SettingError, Settings};
 use crate::sources::Sources;
 use crate::state::{App, ReloadError};
 use crate::tls::{Tls, TlsError};
-use crate::toolbox::{ToolSurroundings, Toolbox};
+use crate::toolbox::{self, ToolSurroundings, Toolbox};
 
 /// What a gateway is started with.
 #[derive(Debug)]
@@ -160,6 +160,7 @@ impl Gateway {
         if let Some(tls) = &app.tls {
             background.spawn(Arc::clone(tls).watch(stop_background.clone()));
         }
+        background.spawn(toolbox::watch(Arc::clone(&app.toolbox), stop_background.clone()));
         background.spawn(until(stop_background.clone(), comparing));
         background.spawn(retain(app.store.clone(), stop_background.clone()));
         let serving = serve::serve(

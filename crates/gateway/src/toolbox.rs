@@ -5,6 +5,7 @@ mod asked;
 mod catalogue;
 mod own;
 mod secrets;
+mod watch;
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -75,6 +76,8 @@ pub(crate) struct Toolbox {
     changing: tokio::sync::Mutex<Settings>,
     defined: ArcSwap<Defined>,
 }
+
+pub(crate) use watch::watch;
 
 /// What was made of other settings and has yet to be put in force.
 pub(crate) struct Ready<'t> {
