@@ -28,6 +28,7 @@ use catalogue::EngineCatalogue;
 
 pub use asked::hooks;
 pub use own::{OwnTools, web_client, web_settings};
+pub(crate) use watch::watch;
 
 /// What the gateway's own tools and hooks are given from outside: nothing here asks the environment.
 #[derive(Clone)]
@@ -76,8 +77,6 @@ pub(crate) struct Toolbox {
     changing: tokio::sync::Mutex<Settings>,
     defined: ArcSwap<Defined>,
 }
-
-pub(crate) use watch::watch;
 
 /// What was made of other settings and has yet to be put in force.
 pub(crate) struct Ready<'t> {
