@@ -222,6 +222,14 @@ impl App {
             .into_iter()
             .map(|it| Warning { about: it.key, message: it.problem, hint: Some(it.hint) })
             .collect();
+        let abandoned = self.engine.abandoned();
+        if abandoned > 0 {
+            warnings.push(Warning {
+                about: "calls".to_owned(),
+                message: format!("{abandoned} runs of tools were told to stop and still run"),
+                hint: Some("a tool blocks past its deadline; each holds a thread until it ends".to_owned()),
+            });
+        }
         warnings.extend(self.toolbox.defined().refused.iter().map(|refused| Warning {
             about: "tools".to_owned(),
             message: refused.to_string(),

@@ -39,6 +39,10 @@ struct Status {
     tools: usize,
     /// Calls under way.
     calls_in_flight: usize,
+    /// Runs that were told to stop and still run: code that blocks past its deadline.
+    calls_abandoned: u64,
+    /// Questions to persons that are open.
+    questions_open: usize,
     /// Pairing codes that wait to be used.
     pairing_codes: usize,
     /// What the owner should know of the settings, the certificate and the database.
@@ -48,7 +52,7 @@ struct Status {
 /// Something that the owner should know.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Warning {
-    /// What it is about: the name of a setting, `tls` or `store`.
+    /// What it is about: the name of a setting, `calls`, `policy`, `tools`, `tls` or `store`.
     pub(crate) about: String,
     /// What is the matter.
     pub(crate) message: String,
@@ -77,6 +81,8 @@ async fn status(_: Owner, State(app): State<Arc<App>>) -> Json<Status> {
         sources: readings.sources,
         tools: readings.tools,
         calls_in_flight: readings.calls_in_flight,
+        calls_abandoned: readings.calls_abandoned,
+        questions_open: app.engine.questions().len(),
         pairing_codes: app.access.pairing.waiting(),
         warnings: app.warnings(),
     })
