@@ -47,6 +47,8 @@ struct Registered {
 /// How a tool differs from what it was.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Difference {
+    /// Whether it is marked as changed.
+    pub(crate) changed: bool,
     /// When it changed, in milliseconds since the Unix epoch; none where it has not.
     pub(crate) changed_ms: Option<i64>,
     /// What it is now, for [`Accepted::This`].
@@ -181,6 +183,8 @@ impl Changes {
     /// # Errors
     /// Where the store can't be read.
     pub(crate) async fn difference(&self, tool: &ToolId) -> Result<Option<Difference>, StoreError> {
+        // What is shown is what was at one time.
+        let _marking = self.marking.lock().await;
         let rows = self.store.specs().of(&tool.source).await?;
         let Some(row) = rows.into_iter().find(|row| row.tool == tool.tool.as_str()) else { return Ok(None) };
         let before = self.store.specs().document(&row.approved).await?;
@@ -195,7 +199,9 @@ impl Changes {
             }
             _ => String::new(),
         };
-        Ok(Some(Difference { changed_ms: row.changed_ms, fingerprint: row.current, before, now, diff }))
+        let changed = self.engine.changed().contains(tool);
+        let (changed_ms, fingerprint) = (row.changed_ms, row.current);
+        Ok(Some(Difference { changed, changed_ms, fingerprint, before, now, diff }))
     }
 
     /// Lets a tool pass, if it still is what is accepted. Answers whether it is.

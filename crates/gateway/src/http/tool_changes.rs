@@ -86,7 +86,7 @@ async fn show(
     let Some(difference) = app.changes.difference(&tool).await? else { return Err(not_compared(&tool)) };
     Ok(Json(ChangeView {
         tool: tool.to_string(),
-        changed: app.engine.changed().contains(&tool),
+        changed: difference.changed,
         changed_ms: difference.changed_ms,
         fingerprint: hex(&difference.fingerprint),
         before: difference.before,
