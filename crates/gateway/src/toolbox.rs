@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use jiff::tz::{TimeZone, TimeZoneDatabase};
+use parking_lot::Mutex;
 use toolway_core::{Engine, HookEntry, Keep, Lease, Tool};
 use toolway_tools::builtin::files::{FileAccess, Folder};
 use toolway_tools::builtin::{self, BuiltinSettings};
@@ -76,6 +77,8 @@ pub(crate) struct Toolbox {
     /// Held while tools change, with the settings that hold.
     changing: tokio::sync::Mutex<Settings>,
     defined: ArcSwap<Defined>,
+    /// The definitions' files as they were last read.
+    seen: Mutex<watch::Mark>,
 }
 
 /// What was made of other settings and has yet to be put in force.
@@ -125,6 +128,7 @@ impl Toolbox {
             own,
             changing: tokio::sync::Mutex::new(settings.clone()),
             defined: ArcSwap::default(),
+            seen: Mutex::default(),
         });
         toolbox.prepare(settings).await?.put_in_force();
         Ok(toolbox)
@@ -151,7 +155,7 @@ impl Toolbox {
     pub(crate) async fn reload(self: &Arc<Self>) {
         let settings = self.changing.lock().await;
         let (toolbox, current) = (Arc::clone(self), settings.clone());
-        if let Ok(loaded) = tokio::task::spawn_blocking(move || toolbox.own(&current).load()).await {
+        if let Ok(loaded) = tokio::task::spawn_blocking(move || toolbox.load_own(&current)).await {
             self.define(loaded);
         }
     }
@@ -200,7 +204,13 @@ impl Toolbox {
         if !problems.is_empty() {
             return Err(problems);
         }
-        Ok(Made { web, builtin, hooks, own: self.own(settings).load() })
+        Ok(Made { web, builtin, hooks, own: self.load_own(settings) })
+    }
+
+    fn load_own(&self, settings: &Settings) -> Loaded {
+        // Before they are read: what changes meanwhile is read again.
+        *self.seen.lock() = watch::mark(&self.data_dir, settings);
+        self.own(settings).load()
     }
 
     fn make_builtin(&self, settings: &Settings) -> Result<Vec<Arc<dyn Tool>>, SettingError> {

@@ -7,37 +7,35 @@ use std::time::{Duration, SystemTime};
 use tokio_util::sync::CancellationToken;
 
 use super::Toolbox;
+use crate::settings::Settings;
 
 /// How often they are looked at.
 const LOOK: Duration = Duration::from_secs(5);
 
 /// What tells one state of the files from another.
-type Mark = Vec<(PathBuf, Option<SystemTime>, u64)>;
+pub(super) type Mark = Vec<(PathBuf, Option<SystemTime>, u64)>;
 
 /// Reads the definitions again whenever a file of theirs has changed, until told to stop.
 pub(crate) async fn watch(toolbox: Arc<Toolbox>, stop: CancellationToken) {
-    let mut seen = look(&toolbox).await;
     while tokio::time::timeout(LOOK, stop.cancelled()).await.is_err() {
-        let now = look(&toolbox).await;
-        if now != seen {
-            seen = now;
+        let settings = toolbox.changing.lock().await.clone();
+        let folder = toolbox.data_dir.clone();
+        let Ok(now) = tokio::task::spawn_blocking(move || mark(&folder, &settings)).await else { continue };
+        let is_as_read = *toolbox.seen.lock() == now;
+        if !is_as_read {
             tracing::info!("the definitions of the owner's tools have changed");
             toolbox.reload().await;
         }
     }
 }
 
-async fn look(toolbox: &Arc<Toolbox>) -> Mark {
-    let folder = toolbox.data_dir.join("tools");
-    let files = toolbox.changing.lock().await.tools.own.clone();
-    // Where the thread fails nothing seems to have changed the next time either.
-    tokio::task::spawn_blocking(move || mark(&folder, files)).await.unwrap_or_default()
-}
-
-fn mark(folder: &Path, files: Vec<PathBuf>) -> Mark {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let found = entries.filter(|path| path.extension().is_some_and(|it| it == "toml")).chain(files);
-    let mut mark: Mark = found
+/// How the files are now. Reads a folder, so it may block.
+pub(super) fn mark(data_dir: &Path, settings: &Settings) -> Mark {
+    let entries = std::fs::read_dir(data_dir.join("tools")).into_iter().flatten().flatten();
+    let entries = entries.map(|entry| entry.path());
+    let of_folder = entries.filter(|path| path.extension().is_some_and(|it| it == "toml"));
+    let mut mark: Mark = of_folder
+        .chain(settings.tools.own.iter().cloned())
         .filter_map(|path| {
             let about = std::fs::metadata(&path).ok()?;
             Some((path, about.modified().ok(), about.len()))
@@ -49,13 +47,15 @@ fn mark(folder: &Path, files: Vec<PathBuf>) -> Mark {
 
 #[cfg(test)]
 mod tests {
-    use super::mark;
+    use super::{Settings, mark};
 
     #[test]
     fn a_file_that_comes_changes_or_goes_is_seen() {
         let dir = tempfile::tempdir().unwrap();
         let listed = dir.path().join("listed");
-        let look = || mark(&dir.path().join("tools"), vec![listed.clone()]);
+        let mut settings = Settings::default();
+        settings.tools.own.push(listed.clone());
+        let look = || mark(dir.path(), &settings);
         let nothing = look();
         assert!(nothing.is_empty());
         std::fs::create_dir(dir.path().join("tools")).unwrap();
