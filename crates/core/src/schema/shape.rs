@@ -19,6 +19,9 @@ pub(super) const MAX_STEPS: u64 = 1_000_000;
 /// Most references in a schema some of whose references are no plain pointers, so that where they lead is known
 /// only to the validator.
 pub(super) const MAX_UNCLEAR: usize = 12;
+/// Most schemas inside one another that speak of the same value of such a schema: all that there are, one behind
+/// the other.
+const MAX_UNCLEAR_LEVELS: usize = 40;
 /// Most steps of such a schema, not counting its references.
 const MAX_UNCLEAR_STEPS: u64 = 10_000;
 
@@ -53,7 +56,12 @@ impl Shape {
                 ));
             }
         }
-        same_value(schema, is_unclear)?;
+        let levels = same_value(schema, is_unclear)?;
+        if is_unclear && (levels + 1) * (count_references(schema) + 1) > MAX_UNCLEAR_LEVELS {
+            return Err(
+                "has too many schemas inside one another for references other than pointers into it".into()
+            );
+        }
         let mut look = Look::over(schema);
         look.shape.is_unclear = is_unclear;
         let measure = look.measure(schema, 0)?;
@@ -204,8 +212,8 @@ fn looks_around(pattern: &[u8]) -> bool {
 }
 
 /// Refuses a schema that leads back to itself without having looked at a part of the value, which says nothing and
-/// never ends, and one that has too much inside one another of the same value.
-fn same_value(root: &Value, is_unclear: bool) -> Result<(), String> {
+/// never ends, and one that has too much inside one another of the same value. Gives how much it has.
+fn same_value(root: &Value, is_unclear: bool) -> Result<usize, String> {
     /// How far a schema goes down; nothing yet where it is being looked at.
     type Seen = HashMap<*const Value, Option<usize>>;
     fn down<'s>(
@@ -249,7 +257,7 @@ fn same_value(root: &Value, is_unclear: bool) -> Result<(), String> {
             down(schema, root, !is_unclear, 0, &mut seen, &mut todo)?;
         }
     }
-    Ok(())
+    Ok(seen.into_values().flatten().max().unwrap_or(0))
 }
 
 /// Whether some reference is no plain pointer, or may be one into a part that has a name of its own.

@@ -10,7 +10,11 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use toolway_types::{CallId, Code, Outcome, SpecDocument, ToolError, ToolOutput};
 
-use crate::testkit::{RunResult, World, assert_code, call, document, error, millis, secs, settle, tool};
+use crate::consent::{CannotAnswer, Choice, QuestionEvent, Scope};
+use crate::testkit::{
+    RunResult, World, assert_code, call, chatting, document, error, millis, needing, owner, secs, settle,
+    tool,
+};
 use crate::{Arguments, Call, CallContext, EngineSettings, Finished, Progress, Tool};
 
 /// What a tool does on its way.
@@ -51,6 +55,17 @@ struct Plan {
     key: Option<u8>,
     /// Whether it says the same as the first call with its key.
     same: bool,
+    /// Whether the caller is there to be asked.
+    there: bool,
+}
+
+/// What a person says to one of the open questions.
+#[derive(Debug, Clone, Copy)]
+struct Word {
+    at: u64,
+    which: usize,
+    choice: Choice,
+    scope: Scope,
 }
 
 #[derive(Debug, Clone)]
@@ -59,6 +74,9 @@ struct Story {
     /// When the engine is shut down, and how much grace it gives.
     shutdown: Option<(u64, u64)>,
     durable: bool,
+    /// Whether the owner sees all questions, from the start to the end.
+    watched: bool,
+    words: Vec<Word>,
 }
 
 /// Times fall together often, so that things happen at the same moment.
@@ -78,7 +96,9 @@ fn plan() -> impl Strategy<Value = Plan> {
     let leave = prop_oneof![
         3 => Just(Leave::Stays), 1 => moment().prop_map(Leave::Cancels), 1 => moment().prop_map(Leave::Goes)
     ];
-    let tool = prop_oneof![4 => Just("plain"), 2 => Just("serial"), 1 => Just("silent"), 1 => Just("nobody")];
+    let tool = prop_oneof![
+        4 => Just("plain"), 2 => Just("serial"), 1 => Just("silent"), 1 => Just("nobody"), 4 => Just("asking")
+    ];
     let key = prop::option::weighted(0.3, 0u8..3);
     (
         moment(),
@@ -89,8 +109,9 @@ fn plan() -> impl Strategy<Value = Plan> {
         leave,
         key,
         prop::bool::weighted(0.8),
+        any::<bool>(),
     )
-        .prop_map(|(at, tool, steps, end, timeout, leave, key, same)| Plan {
+        .prop_map(|(at, tool, steps, end, timeout, leave, key, same, there)| Plan {
             at,
             tool,
             steps,
@@ -99,13 +120,35 @@ fn plan() -> impl Strategy<Value = Plan> {
             leave,
             key,
             same,
+            there,
         })
+}
+
+fn word() -> impl Strategy<Value = Word> {
+    let choice =
+        prop_oneof![5 => Just(Choice::Granted), 2 => Just(Choice::Denied), 1 => Just(Choice::DeniedAlways)];
+    let scope = prop_oneof![
+        6 => Just(Scope::Once), 1 => Just(Scope::Session), 1 => Just(Scope::Agent), 1 => Just(Scope::Always)
+    ];
+    (moment(), 0usize..4, choice, scope).prop_map(|(at, which, choice, scope)| Word {
+        at,
+        which,
+        choice,
+        scope,
+    })
 }
 
 fn story() -> impl Strategy<Value = Story> {
     let shutdown = prop::option::weighted(0.3, (moment(), moment()));
-    (prop::collection::vec(plan(), 1..25), shutdown, any::<bool>())
-        .prop_map(|(plans, shutdown, durable)| Story { plans, shutdown, durable })
+    let words = prop::collection::vec(word(), 0..15);
+    (prop::collection::vec(plan(), 1..25), shutdown, any::<bool>(), prop::bool::weighted(0.7), words)
+        .prop_map(|(plans, shutdown, durable, watched, words)| Story {
+            plans,
+            shutdown,
+            durable,
+            watched,
+            words,
+        })
 }
 
 /// Largest output in these tests, in bytes.
@@ -161,6 +204,7 @@ fn tools(plans: &Arc<Vec<Plan>>, runs: &Arc<Vec<AtomicUsize>>) -> Vec<Arc<dyn To
         made(document("plain")),
         made(SpecDocument { sequential: true, ..document("serial") }),
         made(SpecDocument { progress_timeout_ms: Some(3000), ..document("silent") }),
+        made(needing("asking", &["files.write"])),
     ]
 }
 
@@ -171,14 +215,49 @@ fn called(plans: &[Plan], at: usize) -> Call {
     Call {
         timeout: plan.timeout.map(millis),
         idempotency_key: plan.key.map(|key| format!("key {key}").into()),
+        questions: plan.there.then(|| -> crate::consent::QuestionSink { Arc::new(|_| {}) }),
+        caller: chatting("c", "cook", "s1"),
         ..call(plan.tool, &format!(r#"{{"plan":{means}}}"#))
     }
 }
 
-async fn live(story: Story) -> (World, Vec<Got>, Vec<usize>) {
+/// What there is to see when everything is over.
+struct Seen {
+    world: World,
+    got: Vec<Got>,
+    /// How often each plan ran.
+    runs: Vec<usize>,
+    /// Of each question that was told of, its call and how often it was asked and over.
+    questions: Vec<(CallId, usize, usize)>,
+    /// The answers that were taken, by call.
+    answers: Vec<(CallId, Choice)>,
+}
+
+/// Answers open questions as planned; gives what was taken.
+async fn speak(world_engine: Arc<crate::Engine>, mut words: Vec<Word>) -> Vec<(CallId, Choice)> {
+    words.sort_by_key(|word| word.at);
+    let mut taken = Vec::new();
+    let mut now = 0;
+    for word in words {
+        sleep(millis(word.at - now)).await;
+        now = word.at;
+        let open = world_engine.questions().visible_to(&owner());
+        let Some(question) = open.get(word.which % open.len().max(1)) else { continue };
+        match world_engine.questions().answer(question.id, &owner(), word.choice, word.scope) {
+            Ok(question) => taken.push((question.call, word.choice)),
+            Err(error) => assert_eq!(error, CannotAnswer::NotOpen),
+        }
+    }
+    taken
+}
+
+async fn live(story: Story) -> Seen {
     let plans = Arc::new(story.plans);
     let runs: Arc<Vec<_>> = Arc::new(plans.iter().map(|_| AtomicUsize::new(0)).collect());
     let world = World::with(settings(), tools(&plans, &runs));
+    world.rule(r#"{"permissions":{"rules":[{"permission":"files.write","state":"ask"}]}}"#);
+    let mut watching = story.watched.then(|| world.engine.questions().watch());
+    let speaking = tokio::spawn(speak(world.engine.clone(), story.words));
     if story.durable {
         world.recorder.durable.store(true, Ordering::SeqCst);
         let recorder = world.recorder.clone();
@@ -222,12 +301,20 @@ async fn live(story: Story) -> (World, Vec<Got>, Vec<usize>) {
     for caller in callers {
         got.push(caller.await.unwrap());
     }
+    let answers = speaking.await.unwrap();
     settle().await;
     let runs = runs.iter().map(|runs| runs.load(Ordering::SeqCst)).collect();
-    (world, got, runs)
+    let mut questions = BTreeMap::new();
+    while let Some(Ok(event)) = watching.as_mut().map(|watching| watching.events.try_recv()) {
+        let (QuestionEvent::Asked(question) | QuestionEvent::Over(question, _)) = &event;
+        let (_, asked, over) = questions.entry(question.id).or_insert((question.call, 0, 0));
+        *if matches!(event, QuestionEvent::Asked(_)) { asked } else { over } += 1;
+    }
+    Seen { world, got, runs, questions: questions.into_values().collect(), answers }
 }
 
-fn check(plans: &[Plan], (world, got, runs): &(World, Vec<Got>, Vec<usize>)) -> Result<(), TestCaseError> {
+fn check(plans: &[Plan], seen: &Seen) -> Result<(), TestCaseError> {
+    let Seen { world, got, runs, questions, answers } = seen;
     let mut opened: Vec<_> = world.recorder.opened().iter().map(|call| call.id).collect();
     let closed = world.recorder.closed();
     let mut closed_ids: Vec<_> = closed.iter().map(|call| call.opened.id).collect();
@@ -254,9 +341,9 @@ fn check(plans: &[Plan], (world, got, runs): &(World, Vec<Got>, Vec<usize>)) -> 
         }
         let whole = finished.durations;
         prop_assert!(whole.total >= whole.waiting + whole.queued + whole.running);
-        prop_assert!(whole.total <= secs(15) + millis(1), "deadline and persons bound it: {:?}", whole);
+        prop_assert!(whole.total <= secs(20) + millis(1), "deadline and persons bound it: {:?}", whole);
     }
-    for record in closed {
+    for record in &closed {
         let ran = record.attempts > 0;
         match record.outcome.as_ref() {
             Outcome::Success(_) => prop_assert!(ran),
@@ -272,8 +359,31 @@ fn check(plans: &[Plan], (world, got, runs): &(World, Vec<Got>, Vec<usize>)) -> 
                     prop_assert!(ran == error.dispatched || record.opened.key.is_none());
                 }
                 Code::Cancelled | Code::ShuttingDown => prop_assert_eq!(ran, error.dispatched),
+                Code::Denied | Code::DeniedAlways | Code::ApprovalUnavailable => {
+                    prop_assert!(!ran && !error.dispatched && &*record.opened.name == "asking");
+                }
                 other => return Err(TestCaseError::fail(format!("{other} has no place here"))),
             },
+        }
+    }
+    prop_assert!(world.engine.questions().is_empty());
+    for (call, asked, over) in questions {
+        prop_assert_eq!((*asked, *over), (1, 1), "each question is over once: {}", call);
+    }
+    for (call, choice) in answers {
+        let record = records.get(call).copied();
+        let Some(record) = record else {
+            return Err(TestCaseError::fail("an answer to a call without a record"));
+        };
+        let code = record.outcome.error().map(|error| error.code);
+        let was_ended = matches!(code, Some(Code::Cancelled | Code::ShuttingDown));
+        match choice {
+            Choice::Granted => {
+                let approved = record.notes.as_ref().is_some_and(|notes| notes.approved_by.is_some());
+                prop_assert!(approved || (was_ended && record.attempts == 0));
+            }
+            Choice::Denied => prop_assert!(was_ended || code == Some(Code::Denied)),
+            Choice::DeniedAlways => prop_assert!(was_ended || code == Some(Code::DeniedAlways)),
         }
     }
     prop_assert!(runs.iter().all(|runs| *runs <= 1), "nothing runs twice: {:?}", runs);
@@ -353,15 +463,32 @@ async fn on_several_threads_too() {
         settings(),
         vec![
             tool(document("plain"), act.clone()),
-            tool(SpecDocument { sequential: true, ..document("serial") }, act),
+            tool(SpecDocument { sequential: true, ..document("serial") }, act.clone()),
+            tool(needing("asking", &["files.write"]), act),
         ],
     );
+    world.rule(r#"{"permissions":{"rules":[{"permission":"files.write","state":"ask"}]}}"#);
+    let _watching = world.engine.questions().watch();
+    let answering = (0..2).map(|person: u64| {
+        let engine = world.engine.clone();
+        tokio::spawn(async move {
+            let mut dice = Dice(person);
+            loop {
+                tokio::task::yield_now().await;
+                let Some(question) = engine.questions().visible_to(&owner()).pop() else { continue };
+                let choice = [Choice::Granted, Choice::Granted, Choice::Denied][dice.below(3) as usize];
+                // The other one may have been quicker.
+                let _ = engine.questions().answer(question.id, &owner(), choice, Scope::Once);
+            }
+        })
+    });
+    let answering: Vec<_> = answering.collect();
     let callers: Vec<_> = (0..3000u64)
         .map(|at| {
             let engine = world.engine.clone();
             tokio::spawn(async move {
                 let mut dice = Dice(at ^ 0xABCD);
-                let tool = if dice.below(10) == 0 { "serial" } else { "plain" };
+                let tool = ["serial", "asking", "asking"].get(dice.below(10) as usize).unwrap_or(&"plain");
                 let means = if dice.below(2) == 0 { at } else { at - at % 10 };
                 let mut call = call(tool, &format!(r#"{{"plan":{means}}}"#));
                 call.timeout = Some(millis(5 + dice.below(20)));
@@ -399,10 +526,14 @@ async fn on_several_threads_too() {
         assert_eq!(records[0].outcome, finished.outcome);
     }
     world.engine.shut_down(secs(0)).await;
+    answering.iter().for_each(tokio::task::JoinHandle::abort);
     world.recorder.assert_each_closed_once();
     assert_eq!(world.engine.in_flight(), 0);
-    let twice = runs.iter().filter(|runs| runs.load(Ordering::SeqCst) > 2).count();
-    assert_eq!(twice, 0, "once for each of the two tools");
+    assert!(world.engine.questions().is_empty());
+    let asked = world.recorder.closed().iter().filter(|record| record.notes.is_some()).count();
+    assert!(asked > 0, "persons had their say");
+    let twice = runs.iter().filter(|runs| runs.load(Ordering::SeqCst) > 3).count();
+    assert_eq!(twice, 0, "once for each of the three tools");
 }
 
 #[tokio::test(start_paused = true)]

@@ -77,3 +77,20 @@ fn what_only_looks_like_a_mark_is_none() {
         assert_eq!(names(schema), ["nothing marked"], "{schema}");
     }
 }
+
+/// Definitions that each property leads through: looked at as far as that is worth it, and then all is secret.
+#[test]
+fn looking_for_marks_ends() {
+    let properties: Vec<_> = (0..3000).map(|at| format!(r##""p{at}":{{"$ref":"#/$defs/many"}}"##)).collect();
+    let schema = |last: &str| {
+        let choices = vec!["{}"; 3000].join(",");
+        format!(
+            r#"{{"properties":{{"pin":{{"writeOnly":true}},{}}},"$defs":{{"many":{{"anyOf":[{last},{choices}]}}}}}}"#,
+            properties.join(",")
+        )
+    };
+    assert_eq!(names(&schema("{}")), ["pin"], "what leads to no mark is looked at once");
+    let marked = schema(r#"{"writeOnly":true}"#);
+    let found = names(&marked);
+    assert_eq!(found.first().map(String::as_str), Some("*"));
+}
