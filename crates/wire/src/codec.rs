@@ -146,5 +146,16 @@ macro_rules! messages {
 }
 pub(crate) use messages;
 
+/// Defines what messages hold: structs whose fields are all public, and which are read and written as they are.
+macro_rules! structs {
+    ($($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* })+) => {
+        $($(#[$doc])*
+        #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        pub struct $name { $($(#[$field_doc])* pub $field: $type,)* })+
+    };
+}
+pub(crate) use structs;
+
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use toolway_types::json::null_is_default;
 use toolway_types::{ContentPart, RawJson, SpecDocument};
 
-use crate::codec::{is_object, messages};
+use crate::codec::{is_object, messages, structs};
 
 messages! {
     /// A message from a device or chat client.
@@ -40,16 +40,7 @@ messages! {
     }
 }
 
-macro_rules! fields {
-    ($($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* })+) => {
-        $($(#[$doc])*
-        #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-        pub struct $name { $($(#[$field_doc])* pub $field: $type,)* })+
-    };
-}
-
-fields! {
+structs! {
     /// `connect`.
     Connect {
         /// The newest version the peer speaks; 1 where absent.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use toolway_types::SpecDocument;
 use toolway_types::{CallId, ContentPart, Envelope, Outcome, RawJson};
 
-use crate::codec::{messages, present, write};
+use crate::codec::{messages, present, structs, write};
 use crate::limits::Limits;
 
 messages! {
@@ -56,16 +56,7 @@ messages! {
     }
 }
 
-macro_rules! fields {
-    ($($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* })+) => {
-        $($(#[$doc])*
-        #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-        pub struct $name { $($(#[$field_doc])* pub $field: $type,)* })+
-    };
-}
-
-fields! {
+structs! {
     /// `session_start`.
     SessionStart {
         /// The version agreed so far.
