@@ -40,7 +40,21 @@ where
 {
     let mut schema = schemars::schema_for!(A);
     schema.remove("$schema");
-    let document = SpecDocument { parameters: Some(RawJson::from(schema.as_value())), ..document };
+    function_with_schema(SpecDocument { parameters: Some(RawJson::from(schema.as_value())), ..document }, run)
+}
+
+/// Makes a tool from an async function and a schema written by hand (the document's parameters), where that reads
+/// better for a model than what the argument type would give. The two must mean the same: arguments that fit the
+/// schema and not the type are refused all the same, but only once the call runs.
+///
+/// # Errors
+/// [`BadSpec`] where name or schema can't be used.
+pub fn function_with_schema<A, F, R>(document: SpecDocument, run: F) -> Result<Arc<dyn Tool>, BadSpec>
+where
+    A: DeserializeOwned + Send + 'static,
+    F: Fn(A, CallContext) -> R + Send + Sync + 'static,
+    R: Future<Output = Result<ToolOutput, ToolError>> + Send + 'static,
+{
     let spec = Arc::new(ToolSpec::compile(document)?);
     Ok(Arc::new(FunctionTool { spec, run, arguments: PhantomData::<fn(A)> }))
 }
@@ -54,7 +68,7 @@ struct FunctionTool<A, F> {
 #[async_trait]
 impl<A, F, R> Tool for FunctionTool<A, F>
 where
-    A: DeserializeOwned + JsonSchema + Send + 'static,
+    A: DeserializeOwned + Send + 'static,
     F: Fn(A, CallContext) -> R + Send + Sync + 'static,
     R: Future<Output = Result<ToolOutput, ToolError>> + Send + 'static,
 {

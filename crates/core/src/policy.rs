@@ -5,38 +5,27 @@
 //! per caller and tool for as long as the rules stand.
 
 mod cache;
+mod compile;
 pub mod definition;
 mod explain;
 mod index;
 mod limits;
 mod selector;
 
-use toolway_types::ToolId;
+use toolway_types::{Slug, ToolId};
 
 use crate::caller::Caller;
 use crate::glob::Globs;
 use crate::permission;
 use crate::spec::ToolSpec;
 use cache::{Cache, Fitting};
-use definition::{
-    ApprovalMode, ApprovalSettings, ChangedTools, Effect, PermissionSettings, PermissionState,
-    PolicySettings, RuleDefinition,
-};
+use definition::{ApprovalMode, ChangedTools, Effect, PermissionState, RuleDefinition};
 use index::ToolIndex;
-use selector::{Selector, Traits, is_trusted, with_text};
+use selector::{Selector, Traits};
 
+pub use compile::PolicyProblem;
 pub use explain::{Explanation, PermissionExplanation};
 pub(crate) use limits::Limiter;
-
-/// A rule that can't be used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{key}: {problem}")]
-pub struct PolicyProblem {
-    /// Where it stands, as `policy.rules[2].when.tools`.
-    pub key: String,
-    /// What is wrong with it.
-    pub problem: String,
-}
 
 /// All the rules that hold.
 #[derive(Debug)]
@@ -102,9 +91,6 @@ impl Approval {
     }
 }
 
-/// Most rules of each list.
-const MAX_RULES: usize = 10_000;
-
 impl Default for Policy {
     /// Every tool for everyone whose role may call tools.
     fn default() -> Self {
@@ -126,112 +112,6 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// Compiles what the owner wrote.
-    ///
-    /// # Errors
-    /// Everything that is wrong, each with its place.
-    pub fn compile(
-        policy: &PolicySettings,
-        approval: &ApprovalSettings,
-        permissions: &PermissionSettings,
-    ) -> Result<Self, Vec<PolicyProblem>> {
-        let mut problems = Vec::new();
-        let mut note = |key: String, problem: String| problems.push(PolicyProblem { key, problem });
-        for (key, count) in [
-            ("policy.rules", policy.rules.len()),
-            ("approval.rules", approval.rules.len()),
-            ("permissions.rules", permissions.rules.len()),
-        ] {
-            if count > MAX_RULES {
-                note(key.to_owned(), format!("there are {count} rules; at most {MAX_RULES} are read"));
-            }
-        }
-        let mut rules = Vec::new();
-        for (at, definition) in policy.rules.iter().enumerate().take(MAX_RULES) {
-            let place = format!("policy.rules[{at}]");
-            for (field, limit) in [
-                ("calls_per_minute", definition.calls_per_minute),
-                ("calls_per_minute_per_tool", definition.calls_per_minute_per_tool),
-                ("in_flight", definition.in_flight),
-            ] {
-                if limit == Some(0) {
-                    note(format!("{place}.{field}"), "it is 0; write effect = \"deny\" instead".to_owned());
-                }
-            }
-            let name = definition.name.clone().unwrap_or_else(|| place.clone());
-            match Selector::compile(&definition.when) {
-                Ok(selector) => rules.push(Rule { name, selector, definition: definition.clone() }),
-                Err((field, problem)) => note(format!("{place}.when.{field}"), problem),
-            }
-        }
-        let mut names: Vec<_> = rules.iter().map(|rule| rule.name.as_str()).collect();
-        names.sort_unstable();
-        for pair in names.windows(2) {
-            if let [one, other] = pair
-                && one == other
-            {
-                note("policy.rules".to_owned(), format!("two rules have the name {one:?}"));
-            }
-        }
-        let mut approvals = Vec::new();
-        for (at, rule) in approval.rules.iter().enumerate().take(MAX_RULES) {
-            match Selector::compile(&rule.when) {
-                Ok(selector) => approvals.push(ApprovalRule {
-                    selector,
-                    mode: rule.mode,
-                    caller_may_answer: rule.caller_may_answer,
-                }),
-                Err((field, problem)) => note(format!("approval.rules[{at}].when.{field}"), problem),
-            }
-        }
-        let mut states = Vec::new();
-        for (at, rule) in permissions.rules.iter().enumerate().take(MAX_RULES) {
-            let permission = Globs::new([&rule.permission])
-                .map_err(|bad| note(format!("permissions.rules[{at}].permission"), bad.to_string()));
-            let selector = Selector::compile(&rule.when).map_err(|(field, problem)| {
-                note(format!("permissions.rules[{at}].when.{field}"), problem);
-            });
-            if let (Ok(permission), Ok(selector)) = (permission, selector) {
-                states.push(PermissionRule { permission, selector, state: rule.state });
-            }
-        }
-        let trusted = Globs::new(&policy.trusted_sources).unwrap_or_else(|bad| {
-            note("policy.trusted_sources".to_owned(), bad.to_string());
-            Globs::none()
-        });
-        let indexes = (
-            ToolIndex::of(rules.iter().map(|rule| &rule.selector)),
-            ToolIndex::of(approvals.iter().map(|rule| &rule.selector)),
-        );
-        let (Some(rules_by_tool), Some(approval_by_tool), []) = (indexes.0, indexes.1, problems.as_slice())
-        else {
-            if problems.is_empty() {
-                let problem = "the patterns of all rules together are too much".to_owned();
-                problems.push(PolicyProblem { key: "policy.rules".to_owned(), problem });
-            }
-            return Err(problems);
-        };
-        let asks_for_traits = rules.iter().any(|rule| rule.selector.asks_for_traits())
-            || approvals
-                .iter()
-                .any(|rule| rule.selector.asks_for_traits() || rule.mode == ApprovalMode::Writes)
-            || approval.default == ApprovalMode::Writes;
-        Ok(Self {
-            default: policy.default,
-            trusted,
-            changed_tools: policy.changed_tools,
-            rules,
-            default_approval: approval.default,
-            approval: approvals,
-            default_permission: permissions.default,
-            permissions: states,
-            rules_by_tool,
-            approval_by_tool,
-            asks_for_traits,
-            cache: Cache::default(),
-        })
-    }
-
     /// Whether this caller may list and call this tool. `spec` is none where its source is away: then a rule that
     /// depends on what the tool does is taken as the cautious one.
     #[must_use]
@@ -241,8 +121,8 @@ impl Policy {
 
     /// Whether a source's word on what its tools do is believed.
     #[must_use]
-    pub fn trusts(&self, source: &toolway_types::Slug) -> bool {
-        is_trusted(&self.trusted, source)
+    pub fn trusts(&self, source: &Slug) -> bool {
+        self.trusted.matches(source.as_str())
     }
 
     /// Whether a tool that has changed waits for the owner.
@@ -271,9 +151,8 @@ impl Policy {
             rules: self.rules.iter().map(|rule| rule.selector.fits_caller(caller)).collect(),
             approval: self.approval.iter().map(|rule| rule.selector.fits_caller(caller)).collect(),
         };
-        self.cache.decision(caller, tool, traits, fitting, |fitting| {
-            with_text(tool, |id| self.look(fitting, id, traits))
-        })
+        self.cache
+            .decision(caller, tool, traits, fitting, |fitting| self.look(fitting, &tool.to_string(), traits))
     }
 
     fn look(&self, fitting: &Fitting, id: &str, traits: Traits) -> Decision {
@@ -341,12 +220,11 @@ impl Policy {
             return self.default_permission;
         }
         let traits = Traits::of(Some(spec), self.trusts(&tool.source));
-        let found = with_text(tool, |id| {
-            self.permissions.iter().find(|rule| {
-                rule.permission.matches(permission)
-                    && rule.selector.fits_caller(caller)
-                    && rule.selector.fits_tool(id, traits, true)
-            })
+        let id = tool.to_string();
+        let found = self.permissions.iter().find(|rule| {
+            rule.permission.matches(permission)
+                && rule.selector.fits_caller(caller)
+                && rule.selector.fits_tool(&id, traits, true)
         });
         found.map_or(self.default_permission, |rule| rule.state)
     }

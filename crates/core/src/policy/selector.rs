@@ -1,6 +1,6 @@
 //! Which calls a rule is for, compiled.
 
-use toolway_types::{Role, Slug, ToolId};
+use toolway_types::Role;
 
 use super::definition::When;
 use crate::caller::Caller;
@@ -104,18 +104,4 @@ impl Selector {
             && says(self.destructive, traits.destructive)
             && says(self.open_world, traits.open_world)
     }
-}
-
-/// Whether the owner believes what a source says of its tools.
-pub(crate) fn is_trusted(trusted: &Globs, source: &Slug) -> bool {
-    trusted.matches(source.as_str())
-}
-
-/// A tool's id as text, made on the stack where it is short.
-pub(crate) fn with_text<T>(id: &ToolId, read: impl FnOnce(&str) -> T) -> T {
-    use std::fmt::Write as _;
-    let mut text = String::with_capacity(id.source.as_str().len() + id.tool.as_str().len() + 1);
-    // Writing to a string can't fail.
-    let _ = write!(text, "{id}");
-    read(&text)
 }
