@@ -32,7 +32,7 @@ pub use outcome::{failed, result};
 pub use request::{Request, parse_url, same_origin};
 pub use resolve::{Resolve, SystemResolver};
 pub use text::{Shown, shown};
-pub use tls::TlsMaker;
+pub use tls::{TlsMaker, nobody_trusted};
 
 #[cfg(test)]
 pub(crate) mod testing;

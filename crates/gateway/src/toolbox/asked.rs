@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use rustls::{ClientConfig, RootCertStore};
 use toolway_command::Surroundings;
 use toolway_core::HookEntry;
 use toolway_tools::hooks::{self, HookKit, WebhookClient};
+use toolway_tools::web::nobody_trusted;
 use toolway_types::Clock;
 
 use super::ToolSurroundings;
@@ -49,12 +49,4 @@ fn client(settings: &Settings, given: &ToolSurroundings) -> Result<WebhookClient
     };
     let builder = reqwest::Client::builder().tls_backend_preconfigured(tls);
     WebhookClient::new(builder).map_err(|error| error.to_string())
-}
-
-/// For plain http: without any settings, the library looks for a provider that isn't there.
-pub(super) fn nobody_trusted() -> Result<ClientConfig, String> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let settings = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let settings = settings.map_err(|error| error.to_string())?;
-    Ok(settings.with_root_certificates(RootCertStore::empty()).with_no_client_auth())
 }

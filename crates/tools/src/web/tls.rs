@@ -39,7 +39,10 @@ impl fmt::Debug for TlsMaker {
 }
 
 /// For plain http: without any settings, the library looks for a provider that isn't there.
-pub(super) fn nobody_trusted() -> Result<ClientConfig, String> {
+///
+/// # Errors
+/// What is wrong, in words.
+pub fn nobody_trusted() -> Result<ClientConfig, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let settings = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
     let settings = settings.map_err(|error| error.to_string())?;
