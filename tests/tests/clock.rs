@@ -51,7 +51,7 @@ impl Bench {
         let options = Options {
             settings,
             origin: Default::default(),
-        tools: Default::default(),
+            tools: Default::default(),
             data_dir: folder.path().to_owned(),
             host_names: vec!["box".to_owned()],
             clock: Arc::new(clock.clone()),

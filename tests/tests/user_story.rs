@@ -78,9 +78,11 @@ impl Story {
     }
 }
 
+/// The tools of devices.
 async fn names(folder: &Folder) -> Vec<String> {
     let tools = folder.json(&["tools", "list"]).await;
-    tools["tools"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap().to_owned()).collect()
+    let of_devices = tools["tools"].as_array().unwrap().iter().filter(|it| it["source"] != "builtin");
+    of_devices.map(|it| it["name"].as_str().unwrap().to_owned()).collect()
 }
 
 /// The error that a command printed for programs.

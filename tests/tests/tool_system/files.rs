@@ -1,0 +1,255 @@
+//! The data folder is out of the file tools' reach, whatever it is called, even where its owner lists a folder that
+//! contains it.
+
+use std::os::unix::fs::symlink;
+
+use serde_json::{Value, json};
+use toolway_tests::caller::Caller;
+use toolway_tests::process::{Folder, Gateway};
+
+use crate::support::{beside, client, listed, own_call, quoted, settings, text};
+
+/// What must be neither read nor changed.
+const KEPT: &[&str] = &[
+    "owner.token",
+    "toolway.db",
+    "toolway.db-wal",
+    "gateway.json",
+    "gateway.lock",
+    "toolway.toml",
+    "tools/mine.toml",
+    "secrets/key",
+    "files/other/diary.txt",
+];
+
+const SECRET: &str = "correct horse battery staple";
+
+struct Place {
+    folder: Folder,
+    gateway: Gateway,
+    chat: Caller,
+}
+
+impl Place {
+    /// A gateway that lists the folder around its own data, with secrets in it, and with every link that somebody
+    /// could have laid.
+    async fn new() -> Self {
+        let folder = Folder::new();
+        let around = folder.beside("around");
+        let around = around.parent().unwrap();
+        settings(
+            &folder,
+            &format!(
+                "[tools.files]\nfolders = [{{ name = \"all\", path = {}, write = true }}]\n",
+                quoted(text(around))
+            ),
+        );
+        let data = folder.path();
+        for name in ["tools", "secrets", "files/other", "files/shared"] {
+            std::fs::create_dir_all(data.join(name)).unwrap();
+        }
+        std::fs::write(data.join("tools/mine.toml"), format!("# {SECRET}\n")).unwrap();
+        std::fs::write(data.join("secrets/key"), SECRET).unwrap();
+        std::fs::write(data.join("files/other/diary.txt"), SECRET).unwrap();
+        let gateway = folder.serve(&[]).await;
+        beside(&folder, "harmless.txt", "harmless");
+        let shared = data.join("files/shared");
+        for (link, to) in [
+            (shared.join("up"), "../..".into()),
+            (shared.join("whole"), data.clone()),
+            (shared.join("root"), "/".into()),
+            (shared.join("file"), data.join("owner.token")),
+            (shared.join("round"), shared.join("whole")),
+            (around.join("into"), data.clone()),
+            (around.join("into-file"), data.join("owner.token")),
+            (around.join("sideways"), "data/secrets".into()),
+        ] {
+            symlink(to, link).unwrap();
+        }
+        // A second name of a file is no link that could be followed or not.
+        std::fs::hard_link(data.join("secrets/key"), around.join("second-name")).unwrap();
+        std::fs::hard_link(data.join("owner.token"), shared.join("second-name")).unwrap();
+        let somebody = client(&gateway, "assistant").await;
+        let chat = Caller::connect(gateway.address(), &somebody.token).await;
+        Self { folder, gateway, chat }
+    }
+
+    /// Every way to one of the files that somebody may think of.
+    fn ways_to(&self, name: &str) -> Vec<String> {
+        let data = self.folder.path();
+        let data = text(&data);
+        let (folder, file) = name.rsplit_once('/').map_or(("", name), |(folder, file)| (folder, file));
+        let mut ways: Vec<String> = [
+            "../",
+            "../../",
+            "./../../",
+            "x/../../../",
+            "../../../data/",
+            "up/",
+            "whole/",
+            "round/",
+            "./whole/",
+            "whole/files/shared/../../",
+            "all/data/",
+            "all/./data/",
+            "all//data/",
+            "all/../data/",
+            "all/data/../data/",
+            "all/data/files/shared/../../",
+            "all/into/",
+            "all/into/./",
+            "all/../all/data/",
+            "ALL/data/",
+            "all/DATA/",
+            "documents/../all/data/",
+            "all\\data\\",
+            "..\\..\\",
+            "%2e%2e/%2e%2e/",
+            "all/%64ata/",
+            "．．/．．/",
+            "‥/",
+            "all/data\u{200b}/",
+            " ../../",
+            "~/",
+            "/proc/self/cwd/",
+            "file:///",
+            "all:data/",
+            "\\\\?\\",
+            "/",
+        ]
+        .into_iter()
+        .map(|start| format!("{start}{name}"))
+        .collect();
+        for start in ["", "root", "/proc/self/root", "/proc/1/root", "/.", "file://", "all", "all/../../.."] {
+            ways.push(format!("{start}{data}/{name}"));
+        }
+        ways.extend([
+            format!("{data}/./{name}"),
+            format!("{data}//{name}"),
+            format!("{data}/files/shared/../../{name}"),
+            format!("{data}/files/shared/whole/{name}"),
+            format!("{data}/{folder}/../{folder}/{file}"),
+            format!("all/data/{name}/"),
+            format!("all/data/{name}/."),
+            format!("all/data/{name}\0.txt"),
+            format!("all/data/{}", name.to_uppercase()),
+            format!("{}../../{name}", "x/../".repeat(50)),
+            format!("all/sideways/{file}"),
+            format!("all/sideways/../{name}"),
+        ]);
+        ways
+    }
+
+    fn kept(&self) -> Vec<(String, Option<Vec<u8>>)> {
+        let data = self.folder.path();
+        // The database is the gateway's to change, meanwhile and at any time.
+        let still = KEPT.iter().filter(|name| !name.starts_with("toolway.db"));
+        still.map(|name| ((*name).to_owned(), std::fs::read(data.join(name)).ok())).collect()
+    }
+
+    /// Every name in the data folder but those in the one part that the tools may reach.
+    fn names(&self) -> Vec<String> {
+        fn walk(folder: &std::path::Path, names: &mut Vec<String>) {
+            for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+                if entry.file_name() == "shared" {
+                    continue;
+                }
+                names.push(text(&entry.path()).to_owned());
+                if entry.file_type().unwrap().is_dir() {
+                    walk(&entry.path(), names);
+                }
+            }
+        }
+        let mut names = Vec::new();
+        walk(&self.folder.path(), &mut names);
+        names.sort();
+        names
+    }
+
+    fn says_nothing(&self, path: &str, answer: &Value) {
+        let said = answer.to_string();
+        for secret in [self.gateway.token.as_str(), SECRET, "SQLite format"] {
+            assert!(!said.contains(secret), "{path:?} gave {said}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn e10_no_path_leads_to_the_data_folder() {
+    let place = Place::new().await;
+    let before = (place.kept(), place.names());
+    // That it is these that are out of reach, and not everything.
+    let harmless = place.chat.call("read_file", json!({"path": "all/harmless.txt"})).await;
+    assert_eq!(harmless["result"], "harmless");
+    let straight = place.chat.call("read_file", json!({"path": "all/data/owner.token"})).await;
+    assert_eq!((&straight["error_type"], &straight["code"]), (&json!("permission_denied"), &json!("denied")));
+    assert!(straight["message"].as_str().unwrap().contains("Toolway's own data"), "{straight}");
+
+    let mut ways: Vec<String> = KEPT.iter().flat_map(|name| place.ways_to(name)).collect();
+    ways.extend(
+        [
+            "file",
+            "all/into-file",
+            "second-name",
+            "all/second-name",
+            "/dev/fd/0",
+            "/proc/self/environ",
+            "/proc/self/maps",
+        ]
+        .map(str::to_owned),
+    );
+    for path in &ways {
+        let read = place.chat.call("read_file", json!({"path": path})).await;
+        assert_eq!(read["status"], "error", "{path:?} was read: {read}");
+        place.says_nothing(path, &read);
+    }
+    for path in [
+        "..",
+        "../..",
+        "up",
+        "whole",
+        "root",
+        "round",
+        "all/data",
+        "all/into",
+        "all/sideways",
+        "all/data/secrets",
+        "/",
+        "/proc/self/root",
+        text(&place.folder.path()),
+        text(&place.folder.path().join("files")),
+        "../other",
+        "all",
+        ".",
+    ] {
+        let list =
+            place.chat.call("list_files", json!({"path": path, "recursive": true, "limit": 2000})).await;
+        let said = list.to_string();
+        for name in ["owner.token", "toolway.db", "toolway.toml", "diary.txt", "mine.toml"] {
+            assert!(!said.contains(name), "{path:?} lists {name}: {said}");
+        }
+    }
+    // Some of these are harmless names of new files in the tools' own folder; none of them changes anything else.
+    for path in &ways {
+        for mode in ["overwrite", "append"] {
+            let write = json!({"path": path, "content": "mine now", "mode": mode});
+            let written = place.chat.call("write_file", write).await;
+            place.says_nothing(path, &written);
+        }
+    }
+    for name in ["new.toml", "tools/new.toml", "secrets/new", "files/other/new.txt", "files/new/new.txt"] {
+        for path in place.ways_to(name) {
+            place.chat.call("write_file", json!({"path": path, "content": "mine now"})).await;
+        }
+    }
+    let after = (place.kept(), place.names());
+    assert_eq!(after.0, before.0, "what is kept is as it was");
+    let fresh: Vec<_> = after.1.iter().filter(|name| !before.1.contains(name)).collect();
+    assert!(fresh.is_empty(), "new in the data folder: {fresh:?}");
+
+    // Nor is it reached through what the record shows, and all of it still works.
+    let calls = place.folder.run(["calls", "export"]).await.done().stdout;
+    assert!(!calls.contains(&place.gateway.token) && !calls.contains(SECRET));
+    assert!(listed(&place.gateway, &place.gateway.token).await.contains(&"read_file".to_owned()));
+    assert_eq!(own_call(&place.gateway, "get_current_time", json!({})).await["status"], "success");
+}

@@ -1,0 +1,83 @@
+//! Settings that are edited while the gateway runs.
+
+use serde_json::json;
+use toolway_tests::caller::Caller;
+use toolway_tests::process::{Folder, Gateway};
+use toolway_tests::{rest, until};
+
+use crate::server::Server;
+use crate::support::{beside, call, client, listed, own_call, quoted, settings, text};
+
+/// How long `find_tools` may take.
+async fn limit(gateway: &Gateway) -> u64 {
+    let shown = rest::get(gateway.address(), &gateway.token, "/api/tools/find_tools").await;
+    shown["timeout_ms"].as_u64().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_edited_file_counts_without_a_restart_and_only_if_all_of_it_is_right() {
+    let (folder, server) = (Folder::new(), Server::start().await);
+    let letter = beside(&folder, "letters/ada.txt", "Dear Ada");
+    settings(&folder, "");
+    let mut gateway = folder.serve(&[]).await;
+    let somebody = client(&gateway, "script").await;
+    let chat = Caller::connect(gateway.address(), &somebody.token).await;
+    let ask = json!({"url": server.url("/price")});
+    let read = json!({"path": "letters/ada.txt"});
+    let time = async || chat.call("get_current_time", json!({})).await["result"].clone();
+    assert!(time().await.is_string());
+    assert_eq!(chat.call("http_request", ask.clone()).await["code"], "denied");
+    assert_eq!(chat.call("read_file", read.clone()).await["code"], "file_not_found");
+
+    // Everything that can count at once, in one go.
+    let rich = format!(
+        "[[policy.rules]]\nname = \"no lists\"\neffect = \"deny\"\nwhen = {{ tools = [\"*/list_files\"] }}\n\
+         [[approval.rules]]\nmode = \"always\"\nwhen = {{ tools = [\"*/write_file\"] }}\n\
+         [tools.files]\nfolders = [{{ name = \"letters\", path = {} }}]\n\
+         [tools.http_request]\nallow = [{}]\n\
+         [timeouts.tools]\n\"builtin/find_tools\" = 1.5\n\
+         [[hooks]]\nname = \"late\"\nkind = \"command\"\nprogram = \"/bin/sh\"\nargs = [\"-c\", \"read -r q; echo \
+         '{{\\\"decision\\\":\\\"replace\\\",\\\"result\\\":\\\"late\\\"}}'\"]\nstages = [\"after\"]\ntools = \
+         [\"*/get_current_time\"]\non_fault = \"open\"\ntimeout_ms = 30000\n",
+        quoted(text(letter.parent().unwrap())),
+        quoted(&server.host()),
+    );
+    settings(&folder, &rich);
+    // The time limits are what is set last.
+    until("other settings", async || (limit(&gateway).await == 1500).then_some(())).await;
+    assert!(!listed(&gateway, &somebody.token).await.contains(&"list_files".to_owned()));
+    assert_eq!(chat.call("list_files", json!({})).await["code"], "tool_not_available");
+    let write = json!({"path": "a.txt", "content": "x"});
+    assert_eq!(chat.call("write_file", write.clone()).await["code"], "approval_unavailable");
+    assert_eq!(chat.call("read_file", read.clone()).await["result"], "Dear Ada");
+    assert_eq!(chat.call("http_request", ask.clone()).await["result"]["status"], 200);
+    assert_eq!(time().await, "late");
+
+    // A file that is wrong is told, with its line, and changes nothing, whatever else stands in it.
+    settings(&folder, "[[policy.rules]]\neffect = \"deny\"\n[approval]\ndefault = \"sometimes\"\n");
+    gateway.program.said("a setting is wrong").await;
+    let wrong = folder.run(["config", "check"]).await;
+    assert_eq!(wrong.code, 1, "{wrong:#?}");
+    assert!(format!("{wrong:?}").contains("approval.default"), "{wrong:#?}");
+    let still = async |gateway: &Gateway| {
+        assert_eq!(chat.call("list_files", json!({})).await["code"], "tool_not_available");
+        assert_eq!(time().await, "late");
+        assert_eq!(listed(gateway, &somebody.token).await.len(), 5);
+    };
+    still(&gateway).await;
+    // So is one that reads well and can't be used.
+    settings(
+        &folder,
+        "[[hooks]]\nname = \"gone\"\nkind = \"command\"\nprogram = \"/no/such/program\"\non_fault = \"open\"\n",
+    );
+    gateway.program.said("the settings were not taken in").await;
+    still(&gateway).await;
+
+    settings(&folder, "");
+    until("the settings of before", async || (limit(&gateway).await == 5000).then_some(())).await;
+    assert_ne!(time().await, "late");
+    assert!(listed(&gateway, &somebody.token).await.contains(&"list_files".to_owned()));
+    assert_eq!(chat.call("read_file", read).await["code"], "file_not_found");
+    assert_eq!(own_call(&gateway, "http_request", ask).await["code"], "denied");
+    assert_eq!(call(&gateway, &somebody.token, "write_file", write).await["status"], "success");
+}
