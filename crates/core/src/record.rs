@@ -69,7 +69,7 @@ pub struct ClosedCall {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CallNotes {
     /// Who let it run: a principal, or `grant:` with the id of a grant that was given before. Where several did,
-    /// each, separated by `, `.
+    /// the last.
     pub approved_by: Option<Arc<str>>,
     /// The arguments it ran with where hooks changed them, secrets already replaced.
     pub ran_with: Option<RawJson>,

@@ -8,13 +8,14 @@ use super::record::OpenRecord;
 use super::redact::redacted;
 use super::run;
 use crate::arguments::Arguments;
-use crate::consent::{Answer, Asked, Choice, Question, QuestionId, QuestionKind, Sought, Verdict};
+use crate::consent::{Answer, Asked, Choice, GrantId, Question, QuestionId, QuestionKind, Sought, Verdict};
 use crate::engine::{Call, Engine, EngineSettings};
 use crate::policy::Approval;
-use crate::policy::definition::PermissionState;
+use crate::policy::definition::{Effect, PermissionState};
 
 /// Bytes of arguments that a person is shown.
 const PREVIEW: usize = 2048;
+const TAKE_BACK: &str = "The owner can take that back with `toolway grants revoke`";
 
 /// Gets a person's consent where the rules want it. The time that takes is not the call's.
 pub(super) async fn obtain(
@@ -33,7 +34,7 @@ pub(super) async fn obtain(
             PermissionState::Granted => {}
             PermissionState::Denied => return Err(denied(permission)),
             PermissionState::DeniedAlways => {
-                return Err(denied_always(permission, "the setting permissions.rules changes that"));
+                return Err(denied_always(permission, "The setting permissions.rules changes that"));
             }
             PermissionState::Ask => {
                 let reason = format!("{} needs the permission {permission}", target.id);
@@ -51,7 +52,7 @@ pub(super) async fn obtain(
         Approval::OwnerOrCaller => true,
     };
     let reason = match policy.rule_name(target.decision) {
-        Some(rule) if target.decision.effect == crate::policy::definition::Effect::Ask => {
+        Some(rule) if target.decision.effect == Effect::Ask => {
             format!("the rule {rule:?} asks before {} runs", target.id)
         }
         _ => format!("calls of {} wait for approval", target.id),
@@ -83,7 +84,7 @@ impl Asking<'_> {
         {
             return match verdict {
                 Verdict::Granted => {
-                    open.approved_by(&format!("grant:{grant}"));
+                    open.approved_by(format!("grant:{grant}").into());
                     Ok(())
                 }
                 Verdict::DeniedAlways => Err(self
@@ -126,14 +127,14 @@ impl Asking<'_> {
         }
         match answer.choice {
             Choice::Granted => {
-                open.approved_by(&answer.by.0);
+                open.approved_by(answer.by.0.clone());
                 Ok(())
             }
             refused => Err(self.refusal(question.kind.permission().map(AsRef::as_ref), refused)),
         }
     }
 
-    fn earlier(&self, permission: Option<&str>) -> Option<(Verdict, crate::consent::GrantId)> {
+    fn earlier(&self, permission: Option<&str>) -> Option<(Verdict, GrantId)> {
         let caller = &self.call.caller;
         let tool_text = self.target.id.to_string();
         let sought = Sought {
@@ -179,14 +180,11 @@ impl Asking<'_> {
 
     fn refusal(&self, permission: Option<&str>, choice: Choice) -> ToolError {
         match (permission, choice) {
-            (Some(permission), Choice::DeniedAlways) => {
-                denied_always(permission, "the owner can take that back with `toolway grants revoke`")
-            }
+            (Some(permission), Choice::DeniedAlways) => denied_always(permission, TAKE_BACK),
             (Some(permission), _) => denied(permission),
             (None, Choice::DeniedAlways) => {
                 let message = format!("The call of {} was denied by the user for good", self.target.id);
-                ToolError::new(Code::DeniedAlways, message)
-                    .with_hint("The owner can take that back with `toolway grants revoke`")
+                ToolError::new(Code::DeniedAlways, message).with_hint(TAKE_BACK)
             }
             (None, _) => {
                 ToolError::new(Code::Denied, format!("The call of {} was denied by the user", self.target.id))
@@ -215,12 +213,8 @@ fn denied(permission: &str) -> ToolError {
     ToolError::new(Code::Denied, format!("Permission {permission} was denied by the user"))
 }
 
-fn denied_always(permission: &str, change: &str) -> ToolError {
+fn denied_always(permission: &str, hint: &str) -> ToolError {
     let message =
         format!("Permission {permission} was denied by the user for good; asking again is of no use");
-    let mut hint = change.to_owned();
-    if let Some(first) = hint.get_mut(..1) {
-        first.make_ascii_uppercase();
-    }
     ToolError::new(Code::DeniedAlways, message).with_hint(hint)
 }

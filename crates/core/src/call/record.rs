@@ -89,14 +89,9 @@ impl<'a> OpenRecord<'a> {
         }
     }
 
-    /// Who let the call run: a principal, or a grant. Each is named once, in the order of their answers.
-    pub(super) fn approved_by(&mut self, who: &str) {
-        let all = &mut self.notes().approved_by;
-        *all = match all.take() {
-            Some(before) if before.split(", ").any(|it| it == who) => Some(before),
-            Some(before) => Some(format!("{before}, {who}").into()),
-            None => Some(who.into()),
-        };
+    /// Who let the call run: a principal, or a grant. Where several did, the last.
+    pub(super) fn approved_by(&mut self, who: Arc<str>) {
+        self.notes().approved_by = Some(who);
     }
 
     /// A hook changed or ended something.
