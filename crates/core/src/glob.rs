@@ -4,6 +4,10 @@ use std::fmt;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
+mod by_char;
+
+use by_char::ByChar;
+
 /// A pattern that can't be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{pattern:?} is not a pattern: {problem}")]
@@ -21,6 +25,7 @@ pub struct Globs {
     patterns: Vec<String>,
     kind: Kind,
     set: GlobSet,
+    by_char: Option<ByChar>,
 }
 
 /// What can be decided without looking for patterns.
@@ -64,13 +69,15 @@ impl Globs {
         let set = set
             .build()
             .map_err(|error| BadGlob { pattern: texts.join(", "), problem: error.kind().to_string() })?;
-        Ok(Self { kind: kind(&texts), patterns: texts, set })
+        let by_char = ByChar::of(&texts)
+            .map_err(|problem| BadGlob { pattern: texts.join(", "), problem: problem.to_string() })?;
+        Ok(Self { kind: kind(&texts), patterns: texts, set, by_char })
     }
 
     /// No pattern at all, which nothing fits.
     #[must_use]
     pub fn none() -> Self {
-        Self { patterns: Vec::new(), kind: Kind::Literal, set: GlobSet::empty() }
+        Self { patterns: Vec::new(), kind: Kind::Literal, set: GlobSet::empty(), by_char: None }
     }
 
     /// Whether a text fits one of them.
@@ -79,13 +86,18 @@ impl Globs {
         match self.kind {
             Kind::All => true,
             Kind::Literal => self.patterns.iter().any(|pattern| pattern == text),
-            Kind::Other => self.set.is_match(text),
+            Kind::Other if self.by_char.is_none() || text.is_ascii() => self.set.is_match(text),
+            Kind::Other => !self.which(text).is_empty(),
         }
     }
 
     /// The places of all that a text fits.
     pub(crate) fn which(&self, text: &str) -> Vec<usize> {
-        self.set.matches(text)
+        let mut found = self.set.matches(text);
+        if let Some(by_char) = self.by_char.as_ref().filter(|_| !text.is_ascii()) {
+            by_char.correct(&mut found, text);
+        }
+        found
     }
 
     /// The patterns as they were written.

@@ -20,6 +20,28 @@ fn stands_for_ids() {
 }
 
 #[test]
+fn a_character_is_one_whatever_its_bytes() {
+    fits("dev/caf?", "dev/café", true);
+    fits("dev/caf??", "dev/café", false);
+    fits("*/?", "dev/😀", true);
+    fits("*/[à-é]*", "dev/état", true);
+    fits("*/[à-é]*", "dev/übung", false);
+    fits("*/[!a-z]x", "dev/éx", true);
+    fits("*/[^é]x", "dev/éx", false);
+    fits("*/{caf?,th[eé]}", "dev/thé", true);
+    fits("*/{caf?,th[eé]}", "dev/thè", false);
+    fits("*/[]é-]", "dev/é", true);
+    fits("*/[a-]é", "dev/-é", true);
+    fits("*/[a-]é", "dev/bé", false);
+    fits("*/\\?.é?", "dev/?.éß", true);
+    fits("*/\\?.é?", "dev/x.éß", false);
+    fits("*/?,{{a,b},c}é", "dev/é,bé", true);
+    fits("*/?,{{a,b},c}é", "dev/é", false);
+    let several = Globs::new(["*", "dev/*é", "dev/caf?", "dev/caf??"]).unwrap();
+    assert_eq!(several.which("dev/café"), [0, 1, 2]);
+}
+
+#[test]
 fn capitals_count() {
     fits("A/*", "a/b", false);
 }
