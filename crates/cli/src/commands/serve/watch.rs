@@ -5,6 +5,9 @@ use std::time::{Duration, SystemTime};
 
 /// How often it is looked at.
 const EVERY: Duration = Duration::from_secs(2);
+/// How long it must stand still to count. Whoever writes it may be in the middle of it, or about to put another file
+/// in its place, and half of the rules can be as right as all of them.
+const STILL: Duration = Duration::from_millis(300);
 
 /// What tells one state of a file from another; none where there is no file.
 type Mark = Option<(Option<SystemTime>, u64)>;
@@ -23,11 +26,22 @@ impl WatchedFile {
         Self { path, seen }
     }
 
-    /// Waits until the file is another than when it was last looked at.
+    /// Waits until the file is another than when it was last looked at, and stands still.
     pub(super) async fn changed(&mut self) {
         loop {
             tokio::time::sleep(EVERY).await;
-            let now = mark(&self.path);
+            let mut now = mark(&self.path);
+            if now == self.seen {
+                continue;
+            }
+            loop {
+                tokio::time::sleep(STILL).await;
+                let later = mark(&self.path);
+                if later == now {
+                    break;
+                }
+                now = later;
+            }
             if now != self.seen {
                 self.seen = now;
                 return;
@@ -40,3 +54,6 @@ fn mark(path: &std::path::Path) -> Mark {
     let found = std::fs::metadata(path).ok()?;
     Some((found.modified().ok(), found.len()))
 }
+
+#[cfg(test)]
+mod tests;
