@@ -168,7 +168,7 @@ async fn catastrophic_patterns_end() {
         r"^(?<!x)((a+)*b?)*\1$",
     ] {
         let world = World::new(vec![taking(&json!({"properties": {"a": {"pattern": pattern}}}))]);
-        for length in [40, 1000, 30_000, 200_000] {
+        for length in [40, 30_000, 100_000] {
             let arguments = json!({"a": format!("{}!", "a".repeat(length))}).to_string();
             let finished = world.run("take", &arguments).await;
             assert_code(&finished, Code::InvalidArguments);
