@@ -241,13 +241,9 @@ struct AnswerBody {
     request_body = AnswerBody,
     responses(
         (status = 204, description = "The answer was taken."),
-        (status = 400, description = "The request is malformed.", body = ErrorBody),
         (status = 403, description = "The caller may not answer so.", body = ErrorBody),
         (status = 404, description = "No such question is open.", body = ErrorBody),
-        (status = 408, description = "The body took too long to arrive.", body = ErrorBody),
         (status = 409, description = "The scope does not fit the call.", body = ErrorBody),
-        (status = 413, description = "The body is too large.", body = ErrorBody),
-        (status = 415, description = "The body is not JSON.", body = ErrorBody),
     )
 )]
 async fn answer(

@@ -82,7 +82,6 @@ asks_for_calls! {
     params(ListQuery),
     responses(
         (status = 200, description = "A page of calls.", body = CallList),
-        (status = 400, description = "The query is malformed.", body = ErrorBody),
         (status = 503, description = "They could not be read.", body = ErrorBody),
     )
 )]
@@ -117,7 +116,6 @@ async fn list(
     params(("id" = String, Path, description = "The call's id.")),
     responses(
         (status = 200, description = "The call.", body = WholeCall),
-        (status = 400, description = "The path is malformed.", body = ErrorBody),
         (status = 404, description = "There is no such call, or not of this caller.", body = ErrorBody),
         (status = 503, description = "It could not be read.", body = ErrorBody),
     )

@@ -138,10 +138,7 @@ struct DeviceChange {
     request_body = DeviceChange,
     responses(
         (status = 200, description = "The device as it is now.", body = DeviceView),
-        (status = 400, description = "The request is malformed.", body = ErrorBody),
         (status = 404, description = "There is no such device.", body = ErrorBody),
-        (status = 413, description = "The body is too large.", body = ErrorBody),
-        (status = 415, description = "The body is not JSON.", body = ErrorBody),
         (status = 503, description = "It could not be kept.", body = ErrorBody),
     )
 )]
@@ -168,7 +165,6 @@ async fn rename(
     params(("id" = String, Path, description = "The device's id.")),
     responses(
         (status = 204, description = "It is gone."),
-        (status = 400, description = "The path is malformed.", body = ErrorBody),
         (status = 404, description = "There is no such device.", body = ErrorBody),
         (status = 503, description = "It could not be kept.", body = ErrorBody),
     )

@@ -157,9 +157,7 @@ impl From<NoRoomForStream> for ApiError {
 
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
-        tracing::error!(%error, "the database failed a request");
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "store_failed", error.to_string())
-            .with_hint("try again; `toolway doctor` on the gateway's computer looks into it")
+        unavailable(&error)
     }
 }
 

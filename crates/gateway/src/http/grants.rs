@@ -158,11 +158,7 @@ struct NewGrant {
     request_body = NewGrant,
     responses(
         (status = 201, description = "The grant.", body = GrantView),
-        (status = 400, description = "The body is malformed.", body = ErrorBody),
-        (status = 408, description = "The body took too long to arrive.", body = ErrorBody),
         (status = 409, description = "Too many grants hold.", body = ErrorBody),
-        (status = 413, description = "The body is too large.", body = ErrorBody),
-        (status = 415, description = "The body is not JSON.", body = ErrorBody),
         (status = 503, description = "It could not be kept.", body = ErrorBody),
     )
 )]
@@ -233,7 +229,6 @@ fn refused(bad: BadGrant) -> ApiError {
     params(("id" = String, Path, description = "The grant's id.")),
     responses(
         (status = 204, description = "It holds no more."),
-        (status = 400, description = "The path is malformed.", body = ErrorBody),
         (status = 404, description = "There is no such grant.", body = ErrorBody),
         (status = 503, description = "It could not be kept.", body = ErrorBody),
     )

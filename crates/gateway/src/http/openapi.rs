@@ -76,23 +76,29 @@ fn leave_out_rather_than_null(body: &mut RequestBody) {
     }
 }
 
-/// Adds the refusals that every operation can give.
+/// Adds the refusals that every operation can give, and every one that reads a body.
 fn complete(operation: &mut Operation) {
+    let mut common = Vec::new();
     if let Some(RefOr::T(body)) = &mut operation.request_body {
         leave_out_rather_than_null(body);
+        common.push(("408", "The body took too long to arrive."));
+        common.push(("413", "The body is too large."));
+        if body.required == Some(Required::True) {
+            common.push(("415", "The body is not JSON."));
+        }
     }
     let open = operation
         .security
         .as_ref()
         .is_some_and(|all| all.iter().all(|it| *it == SecurityRequirement::default()));
-    let mut common = vec![
+    common.extend([
         ("400", "The request is malformed."),
         (
             "403",
             "The host or the web page is not one of this gateway's, or the token's role may not do this.",
         ),
         ("default", "Any other refusal, in the same form."),
-    ];
+    ]);
     if !open {
         common.push(("401", "No token, or one that is unknown, revoked or expired."));
         common.push(("429", "Too many requests without a good token came from this address."));

@@ -73,7 +73,6 @@ struct PairResponseSchema {
         (status = 400, description = "The code or the body can't be read.", body = ErrorBody),
         (status = 401, description = "The code is unknown, has expired or was used (`pairing_code_unknown`, \
             `pairing_code_expired`, `pairing_code_spent`).", body = ErrorBody),
-        (status = 413, description = "The body is too large.", body = ErrorBody),
         (status = 429, description = "The code is void after too many wrong tries (`pairing_code_void`), or this \
             address tried too often (`too_many_tries`).", body = ErrorBody),
         (status = 503, description = "The token could not be kept.", body = ErrorBody),
@@ -183,9 +182,6 @@ struct MadeCode {
     request_body = NewCodeByRole,
     responses(
         (status = 201, description = "The code.", body = MadeCode),
-        (status = 400, description = "The body is malformed.", body = ErrorBody),
-        (status = 413, description = "The body is too large.", body = ErrorBody),
-        (status = 415, description = "The body is not JSON.", body = ErrorBody),
         (status = 429, description = "Too many codes wait to be used.", body = ErrorBody),
     )
 )]

@@ -113,11 +113,7 @@ struct RuleBody {
     responses(
         (status = 200, description = "The rule was changed."),
         (status = 201, description = "The rule was made."),
-        (status = 400, description = "The request is malformed.", body = ErrorBody),
-        (status = 408, description = "The body took too long to arrive.", body = ErrorBody),
         (status = 409, description = "It stands in the settings.", body = ErrorBody),
-        (status = 413, description = "The body is too large.", body = ErrorBody),
-        (status = 415, description = "The body is not JSON.", body = ErrorBody),
         (status = 503, description = "It could not be kept.", body = ErrorBody),
     )
 )]
@@ -164,7 +160,6 @@ fn refused(error: RuleError) -> ApiError {
     params(("name" = String, Path, description = "The rule's name.")),
     responses(
         (status = 204, description = "It holds no more."),
-        (status = 400, description = "The path is malformed.", body = ErrorBody),
         (status = 404, description = "There is no such rule.", body = ErrorBody),
         (status = 409, description = "It stands in the settings.", body = ErrorBody),
         (status = 503, description = "It could not be kept.", body = ErrorBody),
@@ -218,11 +213,7 @@ struct TestAnswer {
     request_body = TestBody,
     responses(
         (status = 200, description = "Which rule decides, and why.", body = TestAnswer),
-        (status = 400, description = "The body is malformed.", body = ErrorBody),
         (status = 404, description = "There is no such tool, or token.", body = ErrorBody),
-        (status = 408, description = "The body took too long to arrive.", body = ErrorBody),
-        (status = 413, description = "The body is too large.", body = ErrorBody),
-        (status = 415, description = "The body is not JSON.", body = ErrorBody),
     )
 )]
 async fn test(

@@ -160,7 +160,6 @@ struct ListQuery {
     params(ListQuery),
     responses(
         (status = 200, description = "The tokens.", body = TokenList),
-        (status = 400, description = "The query is malformed.", body = ErrorBody),
         (status = 503, description = "They could not be read.", body = ErrorBody),
     )
 )]
@@ -213,9 +212,6 @@ struct MadeToken {
     request_body = NewTokenByRole,
     responses(
         (status = 201, description = "The token, its text shown this once.", body = MadeToken),
-        (status = 400, description = "The body is malformed.", body = ErrorBody),
-        (status = 413, description = "The body is too large.", body = ErrorBody),
-        (status = 415, description = "The body is not JSON.", body = ErrorBody),
         (status = 503, description = "It could not be kept.", body = ErrorBody),
     )
 )]
@@ -274,7 +270,6 @@ fn expiry(now_ms: i64, seconds: i64) -> Result<i64, ApiError> {
     params(("id" = String, Path, description = "The token's id.")),
     responses(
         (status = 200, description = "The token as it is now.", body = TokenView),
-        (status = 400, description = "The path is malformed.", body = ErrorBody),
         (status = 404, description = "There is no such token.", body = ErrorBody),
         (status = 409, description = "It is one that the gateway makes for itself.", body = ErrorBody),
         (status = 503, description = "It could not be kept.", body = ErrorBody),

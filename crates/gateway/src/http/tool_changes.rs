@@ -72,7 +72,6 @@ fn missing(name: &str) -> ApiError {
     params(("name" = String, Path, description = "Its name, or a bare name that only one source has.")),
     responses(
         (status = 200, description = "How it differs from what was accepted.", body = ChangeView),
-        (status = 400, description = "The path is malformed.", body = ErrorBody),
         (status = 404, description = "There is no such tool, or it is not compared.", body = ErrorBody),
         (status = 503, description = "It could not be read.", body = ErrorBody),
     )
@@ -131,12 +130,8 @@ struct AcceptBody {
     request_body = Option<AcceptBody>,
     responses(
         (status = 204, description = "It is accepted."),
-        (status = 400, description = "The request is malformed.", body = ErrorBody),
         (status = 404, description = "There is no such tool, or it is not compared.", body = ErrorBody),
-        (status = 408, description = "The body took too long to arrive.", body = ErrorBody),
         (status = 409, description = "It has changed again.", body = ErrorBody),
-        (status = 413, description = "The body is too large.", body = ErrorBody),
-        (status = 415, description = "The body is not JSON.", body = ErrorBody),
         (status = 503, description = "It could not be kept.", body = ErrorBody),
     )
 )]

@@ -143,7 +143,6 @@ async fn list(Caller(token): Caller, State(app): State<Arc<App>>) -> Json<ToolLi
     params(("name" = String, Path, description = "Its name, or a bare name that only one source has.")),
     responses(
         (status = 200, description = "The tool.", body = ToolView),
-        (status = 400, description = "The path is malformed.", body = ErrorBody),
         (status = 404, description = "There is no such tool, or not for this caller.", body = ErrorBody),
     )
 )]
@@ -246,10 +245,7 @@ impl CallAnswer {
             (CallAnswer = "application/json"),
             (String = "text/event-stream"),
         )),
-        (status = 400, description = "The request is malformed.", body = ErrorBody),
-        (status = 408, description = "The body took too long to arrive.", body = ErrorBody),
         (status = 409, description = "The idempotency key was used for another call.", body = CallAnswer),
-        (status = 413, description = "The body is too large.", body = ErrorBody),
         (status = 415, description = "The body is not JSON.", body = ErrorBody),
         (status = 429, description = "Too many event streams are open.", body = ErrorBody),
     )

@@ -137,8 +137,12 @@ async fn every_refusal_that_can_come_is_described() {
     for (path, item) in document["paths"].as_object().unwrap() {
         for (method, operation) in item.as_object().unwrap() {
             let responses = operation["responses"].as_object().unwrap();
-            for status in ["400", "403", "default"] {
-                let schema = responses[status].pointer("/content/application~1json/schema/$ref");
+            let body = operation.get("requestBody");
+            let of_body = body.map_or(&[][..], |_| &["408", "413"]);
+            let must_be_json = body.is_some_and(|body| body["required"] == json!(true));
+            let of_json = if must_be_json { &["415"][..] } else { &[] };
+            for status in ["400", "403", "default"].iter().chain(of_body).chain(of_json) {
+                let schema = responses[*status].pointer("/content/application~1json/schema/$ref");
                 assert_eq!(
                     schema,
                     Some(&json!("#/components/schemas/ErrorBody")),

@@ -135,7 +135,6 @@ struct Export {
             description = "The calls. Texts that a spreadsheet would take for formulas start with `'` in CSV.",
             content((String = "application/x-ndjson"), (String = "text/csv"))
         ),
-        (status = 400, description = "The query is malformed.", body = ErrorBody),
         (status = 429, description = "Too many exports and event streams are open.", body = ErrorBody),
         (status = 503, description = "They could not be read.", body = ErrorBody),
     )

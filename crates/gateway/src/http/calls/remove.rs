@@ -64,10 +64,6 @@ pub(super) struct Purged {
     request_body = PurgeBody,
     responses(
         (status = 200, description = "What was thrown away.", body = Purged),
-        (status = 400, description = "The body is malformed.", body = ErrorBody),
-        (status = 408, description = "The body took too long to arrive.", body = ErrorBody),
-        (status = 413, description = "The body is too large.", body = ErrorBody),
-        (status = 415, description = "The body is not JSON.", body = ErrorBody),
         (status = 503, description = "They could not be removed.", body = ErrorBody),
     )
 )]
@@ -115,7 +111,6 @@ pub(super) async fn purge(
     params(("id" = String, Path, description = "The call's id.")),
     responses(
         (status = 204, description = "It is gone."),
-        (status = 400, description = "The path is malformed.", body = ErrorBody),
         (status = 404, description = "There is no such call.", body = ErrorBody),
         (status = 409, description = "It still runs.", body = ErrorBody),
         (status = 503, description = "It could not be removed.", body = ErrorBody),
