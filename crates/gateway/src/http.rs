@@ -18,7 +18,7 @@ pub mod openapi;
 pub mod pair;
 mod policy;
 mod reload;
-pub mod status;
+mod status;
 pub mod tokens;
 mod tool_changes;
 mod tools;

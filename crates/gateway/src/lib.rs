@@ -26,6 +26,7 @@ pub mod state;
 mod testing;
 pub mod tls;
 pub mod toolbox;
+mod warnings;
 
 pub use gateway::{ApplyError, Gateway, Options, StartError};
 pub use rules::SettingsOrigin;

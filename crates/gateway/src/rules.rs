@@ -1,16 +1,21 @@
 //! The rules that hold: the owner's settings, and the policy rules that were made over the network, which come
 //! after those of the settings.
 
+mod registration;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use toolway_core::policy::definition::{PolicySettings, RuleDefinition};
-use toolway_core::{Engine, Globs, Policy, PolicyProblem};
+use toolway_core::{Engine, Policy, PolicyProblem};
 use toolway_store::{Store, StoreError};
 use toolway_types::{Clock, PrincipalId, RawJson, Slug};
 
-use crate::settings::{RegistrationRule, Settings};
+use crate::settings::Settings;
+use registration::Registration;
+
+pub(crate) use registration::Allowed;
 
 /// Where settings stand, for whoever is told that something can't be changed here.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -69,7 +74,7 @@ pub(crate) struct Rules {
     changing: tokio::sync::Mutex<Written>,
     listed: ArcSwap<Vec<PlacedRule>>,
     not_held: ArcSwap<Vec<NotHeld>>,
-    registration: ArcSwap<Vec<Registration>>,
+    registration: ArcSwap<Registration>,
 }
 
 /// What the owner wrote.
@@ -77,14 +82,6 @@ pub(crate) struct Rules {
 struct Written {
     settings: Settings,
     origin: SettingsOrigin,
-}
-
-#[derive(Debug)]
-struct Registration {
-    rule: RegistrationRule,
-    principals: Option<Globs>,
-    sources: Option<Globs>,
-    names: Option<Globs>,
 }
 
 impl Rules {
@@ -164,7 +161,7 @@ impl Rules {
         for it in &not_held {
             tracing::error!("{it}");
         }
-        self.registration.store(Arc::new(registration(&written.settings)));
+        self.registration.store(Arc::new(Registration::of(&written.settings.registration)));
         self.listed.store(Arc::new(rules));
         self.not_held.store(Arc::new(not_held));
         Ok(())
@@ -247,36 +244,7 @@ impl Rules {
 
     /// What a source may register.
     pub(crate) fn registration(&self, token: &PrincipalId, source: &Slug) -> Allowed {
-        let all = self.registration.load_full();
-        let fits = |globs: &Option<Globs>, text: &str| globs.as_ref().is_none_or(|globs| globs.matches(text));
-        let at =
-            all.iter().position(|it| fits(&it.principals, &token.0) && fits(&it.sources, source.as_str()));
-        Allowed { all, at }
-    }
-}
-
-/// What one source may register.
-#[derive(Debug, Clone)]
-pub(crate) struct Allowed {
-    all: Arc<Vec<Registration>>,
-    at: Option<usize>,
-}
-
-impl Allowed {
-    fn rule(&self) -> Option<&Registration> {
-        self.at.and_then(|at| self.all.get(at))
-    }
-
-    /// Most tools.
-    pub(crate) fn max_tools(&self) -> Option<usize> {
-        self.rule().and_then(|it| it.rule.max_tools)
-    }
-
-    /// Why a name is not allowed, if it is not.
-    pub(crate) fn refuses(&self, name: &str) -> Option<String> {
-        let it = self.rule()?;
-        let names = it.names.as_ref().filter(|names| !names.matches(name))?;
-        Some(format!("the owner lets this source register {} only", names.patterns().join(", ")))
+        self.registration.load().allow(token, source)
     }
 }
 
@@ -307,23 +275,6 @@ fn compile(written: &Written, rules: &[PlacedRule]) -> Result<Policy, Vec<Policy
     let settings = &written.settings;
     let policy = PolicySettings { rules: rules.collect(), ..settings.policy.clone() };
     Policy::compile(&policy, &settings.approval, &settings.permissions)
-}
-
-/// Patterns were checked with the settings.
-fn registration(settings: &Settings) -> Vec<Registration> {
-    let globs = |patterns: &[String]| match patterns {
-        [] => None,
-        patterns => Some(Globs::new(patterns).unwrap_or_else(|_| Globs::none())),
-    };
-    let rules = settings.registration.rules.iter();
-    rules
-        .map(|rule| Registration {
-            principals: globs(&rule.principals),
-            sources: globs(&rule.sources),
-            names: globs(&rule.names),
-            rule: rule.clone(),
-        })
-        .collect()
 }
 
 #[cfg(test)]

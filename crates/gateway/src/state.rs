@@ -16,7 +16,6 @@ use toolway_wire::limits::Limits;
 use crate::access::{Access, AccessError};
 use crate::changes::{Accepted, Changes};
 use crate::grants;
-use crate::http::status::Warning;
 use crate::listen::Address;
 use crate::metrics::{Metrics, Readings};
 use crate::recording::Tail;
@@ -35,7 +34,7 @@ pub enum ReloadError {
     /// The tokens.
     #[error(transparent)]
     Access(#[from] AccessError),
-    /// The sources.
+    /// What is stored: sources, rules, grants, specs.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -212,57 +211,5 @@ impl App {
             records_waiting: health.records_waiting,
             uptime_s: self.started.elapsed().as_secs(),
         }
-    }
-
-    /// What the owner should know: of the settings, the certificate and the database.
-    pub(crate) fn warnings(&self) -> Vec<Warning> {
-        let mut warnings: Vec<Warning> = self
-            .settings
-            .warnings()
-            .into_iter()
-            .map(|it| Warning { about: it.key, message: it.problem, hint: Some(it.hint) })
-            .collect();
-        let abandoned = self.engine.abandoned();
-        if abandoned > 0 {
-            warnings.push(Warning {
-                about: "calls".to_owned(),
-                message: format!("{abandoned} runs of tools were told to stop and still run"),
-                hint: Some("a tool blocks past its deadline; each holds a thread until it ends".to_owned()),
-            });
-        }
-        warnings.extend(self.toolbox.defined().refused.iter().map(|refused| Warning {
-            about: "tools".to_owned(),
-            message: refused.to_string(),
-            hint: Some("put the definition right; the other tools are offered".to_owned()),
-        }));
-        warnings.extend(self.rules.not_held().iter().map(|rule| Warning {
-            about: "policy.rules".to_owned(),
-            message: rule.to_string(),
-            hint: Some(
-                "give one of them another name, or remove it: `toolway policy list` shows them".to_owned(),
-            ),
-        }));
-        if let Some(fault) = self.tls.as_ref().and_then(|tls| tls.fault()) {
-            warnings.push(Warning {
-                about: "tls".to_owned(),
-                message: format!("the certificate file was changed and can't be used: {fault}"),
-                hint: Some("put it right; until then the certificate from before is served".to_owned()),
-            });
-        }
-        let health = self.store.health();
-        if health.failing || health.records_lost > 0 {
-            let lost = health.records_lost;
-            let state = if health.failing { "can't be written to now" } else { "works again" };
-            let why = health.last_error.map(|fault| fault.text).unwrap_or_default();
-            warnings.push(Warning {
-                about: "store".to_owned(),
-                message: format!("the database {state}; {lost} records of calls were lost ({why})"),
-                hint: Some(
-                    "check the room on the disk and who else uses the database; see `toolway doctor`"
-                        .to_owned(),
-                ),
-            });
-        }
-        warnings
     }
 }

@@ -11,6 +11,7 @@ use utoipa_axum::routes;
 
 use crate::access::Owner;
 use crate::state::App;
+use crate::warnings::Warning;
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::default().routes(routes!(status))
@@ -45,21 +46,8 @@ struct Status {
     questions_open: usize,
     /// Pairing codes that wait to be used.
     pairing_codes: usize,
-    /// What the owner should know of the settings, the certificate and the database.
+    /// What the owner should know.
     warnings: Vec<Warning>,
-}
-
-/// Something that the owner should know.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Warning {
-    /// What it is about: the name of a setting, `calls`, `policy`, `tools`, `tls` or `store`.
-    pub(crate) about: String,
-    /// What is the matter.
-    pub(crate) message: String,
-    /// What to do about it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub(crate) hint: Option<String>,
 }
 
 /// How the gateway is
