@@ -36,6 +36,17 @@ pub struct Sources {
     pub files: Vec<PathBuf>,
 }
 
+impl Sources {
+    /// All files of definitions that are there to be read: those of the folder, where that can be read, then the
+    /// others. Reads the folder, so it may block.
+    #[must_use]
+    pub fn definition_files(&self) -> Vec<PathBuf> {
+        let mut files = folder::definition_files(&self.folder).unwrap_or_default();
+        files.extend_from_slice(&self.files);
+        files
+    }
+}
+
 /// What tools are made with.
 pub struct Kit {
     /// The environment from which definitions pass variables through, and whose `PATH` finds programs.

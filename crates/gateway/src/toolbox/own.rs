@@ -37,17 +37,22 @@ impl OwnTools {
             Arc::clone(&surroundings.secrets),
         );
         Self {
-            sources: Sources {
-                folder: Self::folder(data_dir),
-                working_dir: data_dir.join("files"),
-                files: settings.tools.own.clone(),
-            },
+            sources: Self::sources(data_dir, settings),
             kit: Kit {
                 environment: surroundings.environment.clone(),
                 builtins: builtin::NAMES.iter().map(|name| (*name).to_owned()).collect(),
                 client,
                 secrets: Arc::new(secrets),
             },
+        }
+    }
+
+    /// Where those of a data folder and its settings stand.
+    pub(super) fn sources(data_dir: &Path, settings: &Settings) -> Sources {
+        Sources {
+            folder: Self::folder(data_dir),
+            working_dir: data_dir.join("files"),
+            files: settings.tools.own.clone(),
         }
     }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use tokio_util::sync::CancellationToken;
 
-use super::Toolbox;
+use super::{OwnTools, Toolbox};
 use crate::settings::Settings;
 
 /// How often they are looked at.
@@ -31,11 +31,9 @@ pub(crate) async fn watch(toolbox: Arc<Toolbox>, stop: CancellationToken) {
 
 /// How the files are now. Reads a folder, so it may block.
 pub(super) fn mark(data_dir: &Path, settings: &Settings) -> Mark {
-    let entries = std::fs::read_dir(data_dir.join("tools")).into_iter().flatten().flatten();
-    let entries = entries.map(|entry| entry.path());
-    let of_folder = entries.filter(|path| path.extension().is_some_and(|it| it == "toml"));
-    let mut mark: Mark = of_folder
-        .chain(settings.tools.own.iter().cloned())
+    let files = OwnTools::sources(data_dir, settings).definition_files();
+    let mut mark: Mark = files
+        .into_iter()
         .filter_map(|path| {
             let about = std::fs::metadata(&path).ok()?;
             Some((path, about.modified().ok(), about.len()))
