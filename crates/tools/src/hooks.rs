@@ -1,6 +1,5 @@
-//! Hooks that the owner sets: a program or an address that is asked before and
-//! after calls. Both get one JSON object, the [`Question`], and answer with one, the decision; its schemas are
-//! published in `docs/schemas`.
+//! Hooks that the owner sets: a program or an address that is asked before and after calls. Both get one JSON
+//! object, the [`Question`], and answer with one, the decision; its schemas are published in `docs/schemas`.
 //!
 //! When they are asked, how long they may take and what becomes of a call whose hook fails is the engine's
 //! affair (`toolway_core::HookEntry`).
@@ -39,7 +38,7 @@ const ANSWER: usize = 16 << 20;
 /// What hooks are made with.
 pub struct HookKit<'a> {
     /// The environment from which `env` passes variables through and whose `PATH` finds programs, and the
-    /// folder of the settings.
+    /// folder in which they run.
     pub surroundings: &'a Surroundings,
     /// Sends webhooks.
     pub client: &'a WebhookClient,

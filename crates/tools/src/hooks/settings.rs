@@ -37,7 +37,7 @@ pub struct HookSettings {
     /// (command) Variables that are set as written.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env_set: BTreeMap<String, String>,
-    /// (command) Where it runs: the folder of the settings where not said.
+    /// (command) Where it runs: the data folder where not said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub working_dir: Option<String>,
     /// (webhook) The address: https, or http on this computer.

@@ -20,7 +20,7 @@ use crate::report::{Done, Failure, Problem};
 use crate::settings;
 
 /// Where the form of definitions is told.
-const FORM: &str = "docs/tools.md shows how tools are defined";
+const FORM: &str = "docs/own-tools.md shows how tools are defined";
 
 /// Flags of `tools add`.
 #[derive(Debug, Args)]
@@ -262,7 +262,7 @@ fn not_removed(problem: NotRemoved) -> Failure {
         NotRemoved::Unknown(name) => unknown(&name),
         NotRemoved::Elsewhere { .. } => Failure::new(words)
             .code("in_a_file")
-            .hint("once it is out of the file, the gateway reads it again at SIGHUP, or at its start"),
+            .hint("once it is out of the file, the gateway notices by itself"),
         NotRemoved::Io { path, error } => Failure::io("remove", &path, &error),
     }
 }

@@ -18,7 +18,7 @@ fn every_refusal_is_told_with_its_line() {
         said.for_people(false),
         "error: 2 definitions can't stand\n  - /t/a.toml:3: tool \"a\": x is wrong\n  - /t/a.toml:9: tool \"a\": \
          headers: A: there is no secret named \"key\"\n    hint: `toolway secrets set key` keeps it, or name its \
-         place in the settings: [secrets]\nhint: docs/tools.md shows how tools are defined\n"
+         place in the settings: [secrets]\nhint: docs/own-tools.md shows how tools are defined\n"
     );
 }
 
