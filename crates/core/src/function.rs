@@ -45,17 +45,18 @@ where
 
 /// Makes a tool from an async function and a schema written by hand (the document's parameters), where that reads
 /// better for a model than what the argument type would give. The two must mean the same: arguments that fit the
-/// schema and not the type are refused all the same, but only once the call runs.
+/// schema and not the type are refused all the same, but only once the call runs. The schema is part of the program
+/// and is compiled when the tool is first called ([`ToolSpec::of_program`]).
 ///
 /// # Errors
-/// [`BadSpec`] where name or schema can't be used.
+/// [`BadSpec`] where the name or the form of the schema can't be used.
 pub fn function_with_schema<A, F, R>(document: SpecDocument, run: F) -> Result<Arc<dyn Tool>, BadSpec>
 where
     A: DeserializeOwned + Send + 'static,
     F: Fn(A, CallContext) -> R + Send + Sync + 'static,
     R: Future<Output = Result<ToolOutput, ToolError>> + Send + 'static,
 {
-    let spec = Arc::new(ToolSpec::compile(document)?);
+    let spec = Arc::new(ToolSpec::of_program(document)?);
     Ok(Arc::new(FunctionTool { spec, run, arguments: PhantomData::<fn(A)> }))
 }
 

@@ -75,18 +75,35 @@ impl Schema {
     /// # Errors
     /// [`SchemaError`] says what is wrong with it.
     pub fn of_parameters(raw: Option<&RawJson>) -> Result<Self, SchemaError> {
+        Self::of_object(raw, true)
+    }
+
+    /// Takes the parameters of a tool that is part of the program, which are known to compile: they are compiled
+    /// when the tool is first called. The first schema that is compiled brings megabytes with it, which a gateway
+    /// whose tools nobody calls need not spend.
+    ///
+    /// # Errors
+    /// [`SchemaError`] where they are not of an object.
+    pub(crate) fn of_program(raw: Option<&RawJson>) -> Result<Self, SchemaError> {
+        Self::of_object(raw, false)
+    }
+
+    fn of_object(raw: Option<&RawJson>, is_tried: bool) -> Result<Self, SchemaError> {
         let value = raw.map_or(Ok(Value::Null), parsed)?;
-        match &value {
-            Value::Null => return Self::compile(None, &ANY_OBJECT),
-            Value::Array(items) if items.is_empty() => return Self::compile(None, &ANY_OBJECT),
+        let (raw, value) = match &value {
+            Value::Null => (None, &*ANY_OBJECT),
+            Value::Array(items) if items.is_empty() => (None, &*ANY_OBJECT),
             Value::Object(fields) => match fields.get("type") {
-                None => {}
-                Some(Value::String(kind)) if kind == "object" => {}
+                None => (raw, &value),
+                Some(Value::String(kind)) if kind == "object" => (raw, &value),
                 Some(other) => return Err(SchemaError::NotOfObjects(cut(&other.to_string()))),
             },
             other => return Err(SchemaError::NotAnObject(kind(other))),
+        };
+        match is_tried {
+            true => Self::compile(raw.cloned(), value),
+            false => Self::untried(raw.cloned(), value),
         }
-        Self::compile(raw.cloned(), &value)
     }
 
     /// Takes the schema of a structured result.
@@ -102,12 +119,17 @@ impl Schema {
     }
 
     fn compile(raw: Option<RawJson>, value: &Value) -> Result<Self, SchemaError> {
-        let shape = Shape::of(value).map_err(SchemaError::TooMuch)?;
+        let schema = Self::untried(raw, value)?;
         build(value).map_err(|error| SchemaError::DoesNotCompile(cut(&error.to_string())))?;
+        Ok(schema)
+    }
+
+    fn untried(raw: Option<RawJson>, value: &Value) -> Result<Self, SchemaError> {
+        let shape = Shape::of(value).map_err(SchemaError::TooMuch)?;
         Ok(Self { raw, validator: OnceLock::new(), secrets: Secrets::of(value).map(Box::new), shape })
     }
 
-    /// None only where what compiled once does not any more.
+    /// None only where what compiled once does not any more, or never did.
     fn validator(&self) -> Option<&Validator> {
         let compile = || match &self.raw {
             None => build(&ANY_OBJECT).ok(),

@@ -85,6 +85,18 @@ impl ToolSpec {
         Self::assemble(Arc::new(document), Arc::new(parameters), output)
     }
 
+    /// Takes the spec of a tool that is part of the program. Its schema is compiled when it is first called, so
+    /// that it compiles is for a test to show: otherwise every call would be refused.
+    ///
+    /// # Errors
+    /// [`BadSpec`] where its name or the form of its schema can't be used.
+    pub fn of_program(document: SpecDocument) -> Result<Self, BadSpec> {
+        let parameters = Schema::of_program(document.parameters.as_ref()).map_err(BadSpec::Parameters)?;
+        let output = document.output_schema.as_ref().map(Schema::of_output).transpose();
+        let output = output.map_err(BadSpec::Output)?.map(Arc::new);
+        Self::assemble(Arc::new(document), Arc::new(parameters), output)
+    }
+
     fn assemble(
         document: Arc<SpecDocument>,
         parameters: Arc<Schema>,

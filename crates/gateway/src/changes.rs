@@ -4,16 +4,19 @@
 
 mod document;
 
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use similar::TextDiff;
 use tokio::sync::mpsc;
 use toolway_core::{Engine, ToolSpec};
-use toolway_store::{Fingerprint, SpecNote, SpecRow, Store, StoreError};
-use toolway_types::{Clock, Slug, ToolId};
+use toolway_store::{Fingerprint, SourceNotes, SpecNote, SpecRow, Store, StoreError};
+use toolway_types::{Clock, Slug, ToolId, ToolName};
 
 /// Registrations that wait to be compared; a source that registers more waits itself.
 const WAITING: usize = 1024;
+/// Registrations that are compared in one go.
+const BATCH: usize = 64;
 
 /// Compares specs.
 #[derive(Debug)]
@@ -42,6 +45,38 @@ pub(crate) enum Accepted {
 struct Registered {
     source: Slug,
     specs: Vec<Arc<ToolSpec>>,
+}
+
+/// A spec with its fingerprint.
+struct Printed {
+    spec: Arc<ToolSpec>,
+    fingerprint: Fingerprint,
+}
+
+/// What a source registered last, by name.
+type Specs = BTreeMap<ToolName, Printed>;
+
+/// The fingerprints of all specs of a batch; equal specs are shared, so each is made once. Where a source registered
+/// a tool in two ways, the second is in another round: what came first passes, and what came then is a change.
+fn printed(batch: Vec<Registered>) -> Vec<BTreeMap<Slug, Specs>> {
+    let mut made = HashMap::<*const ToolSpec, Fingerprint>::new();
+    let mut rounds = Vec::new();
+    let mut round = BTreeMap::<Slug, Specs>::new();
+    for Registered { source, specs } in batch {
+        for spec in specs {
+            // All specs of the batch were alive when it began, so no two of them have one address.
+            let address = Arc::as_ptr(&spec);
+            let fingerprint = *made.entry(address).or_insert_with(|| document::fingerprint(&spec));
+            let is_another = |seen: &Printed| seen.fingerprint != fingerprint;
+            if round.get(&source).and_then(|specs| specs.get(spec.name())).is_some_and(is_another) {
+                rounds.push(std::mem::take(&mut round));
+            }
+            let of_source = round.entry(source.clone()).or_default();
+            of_source.insert(spec.name().clone(), Printed { spec, fingerprint });
+        }
+    }
+    rounds.push(round);
+    rounds
 }
 
 /// How a tool differs from what it was.
@@ -78,9 +113,10 @@ impl Changes {
         // Not kept alive by its own worker, which ends with the last sender.
         let worker = Arc::downgrade(&changes);
         let work = async move {
-            while let Some(it) = registered.recv().await {
+            let mut batch = Vec::with_capacity(BATCH);
+            while registered.recv_many(&mut batch, BATCH).await > 0 {
                 let Some(changes) = worker.upgrade() else { return };
-                changes.compare(&it.source, &it.specs).await;
+                changes.compare(std::mem::take(&mut batch)).await;
             }
         };
         Ok((changes, work))
@@ -106,59 +142,68 @@ impl Changes {
         if specs.is_empty() {
             return;
         }
+        let registered = Registered { source: source.clone(), specs: specs.to_vec() };
         if self.engine.policy().holds_changed_tools() {
-            return self.compare(source, specs).await;
+            return self.compare(vec![registered]).await;
         }
         // Closed only where the gateway is stopping.
-        let _ = self.queue.send(Registered { source: source.clone(), specs: specs.to_vec() }).await;
+        let _ = self.queue.send(registered).await;
     }
 
-    async fn compare(&self, source: &Slug, specs: &[Arc<ToolSpec>]) {
-        if let Err(error) = self.note(source, specs).await {
-            tracing::warn!(%source, %error, "it could not be seen whether tools have changed");
+    async fn compare(&self, batch: Vec<Registered>) {
+        let rounds = tokio::task::spawn_blocking(move || printed(batch)).await.unwrap_or_default();
+        for round in &rounds {
+            let Err(error) = self.note(round).await else { continue };
+            tracing::warn!(%error, "it could not be seen whether tools have changed");
             if self.engine.policy().holds_changed_tools() {
                 // What can't be known waits for the owner as well.
-                for spec in specs {
-                    self.engine.changed().set(&ToolId::new(source.clone(), spec.name().clone()), true);
+                for (source, specs) in round {
+                    for name in specs.keys() {
+                        self.engine.changed().set(&ToolId::new(source.clone(), name.clone()), true);
+                    }
                 }
             }
         }
     }
 
-    async fn note(&self, source: &Slug, specs: &[Arc<ToolSpec>]) -> Result<(), StoreError> {
-        let specs = specs.to_vec();
-        let now = tokio::task::spawn_blocking(move || {
-            specs.iter().map(|spec| (spec.clone(), document::fingerprint(spec))).collect::<Vec<_>>()
-        });
-        let now = now.await.unwrap_or_default();
+    async fn note(&self, printed: &BTreeMap<Slug, Specs>) -> Result<(), StoreError> {
         let _marking = self.marking.lock().await;
-        let known = self.store.specs().of(source).await?;
-        let is_known = |spec: &ToolSpec, fingerprint: &Fingerprint| {
-            row_of(&known, spec.name().as_str()).is_some_and(|row| row.current == *fingerprint)
-        };
-        let fresh: Vec<_> = now
-            .iter()
-            .filter(|(spec, fingerprint)| !is_known(spec, fingerprint))
-            .map(|(spec, fingerprint)| SpecNote {
-                tool: spec.name().to_string(),
-                fingerprint: *fingerprint,
-                document: document::pretty(spec),
-            })
-            .collect();
-        let rows = match fresh.is_empty() {
-            true => known,
-            false => self.store.specs().note(source, &fresh, self.clock.now_ms()).await?,
-        };
-        for note in &fresh {
-            let row = row_of(&rows, &note.tool);
-            if row.is_none_or(SpecRow::is_changed) {
-                tracing::warn!(%source, tool = note.tool, "a tool is not what it was");
-            }
+        let known = self.store.specs().of_many(printed.keys()).await?;
+        let mut documents = HashMap::<Fingerprint, Arc<str>>::new();
+        let mut fresh = Vec::<SourceNotes>::new();
+        for (source, specs) in printed {
+            let known = known.get(source).map(Vec::as_slice).unwrap_or_default();
+            let is_known = |spec: &Printed| {
+                let row = row_of(known, spec.spec.name().as_str());
+                row.is_some_and(|row| row.current == spec.fingerprint)
+            };
+            let notes = specs.values().filter(|spec| !is_known(spec)).map(|spec| SpecNote {
+                tool: spec.spec.name().to_string(),
+                fingerprint: spec.fingerprint,
+                document: documents
+                    .entry(spec.fingerprint)
+                    .or_insert_with(|| document::pretty(&spec.spec).into())
+                    .clone(),
+            });
+            fresh.push((source.clone(), notes.collect()));
         }
-        self.mark(source, &rows);
-        // Past what is remembered of one source nothing is known of a tool.
-        for note in fresh.iter().filter(|note| row_of(&rows, &note.tool).is_none()) {
-            self.mark_one(source, &note.tool, true);
+        let rows = match fresh.iter().all(|(_, notes)| notes.is_empty()) {
+            true => known,
+            false => self.store.specs().note_many(&fresh, self.clock.now_ms()).await?,
+        };
+        for (source, notes) in &fresh {
+            let rows = rows.get(source).map(Vec::as_slice).unwrap_or_default();
+            self.mark(source, rows);
+            for note in notes {
+                let row = row_of(rows, &note.tool);
+                if row.is_none_or(SpecRow::is_changed) {
+                    tracing::warn!(%source, tool = note.tool, "a tool is not what it was");
+                }
+                if row.is_none() {
+                    // Past what is remembered of one source nothing is known of a tool.
+                    self.mark_one(source, &note.tool, true);
+                }
+            }
         }
         Ok(())
     }

@@ -42,7 +42,7 @@ pub use options::{Durability, StoreOptions};
 pub use retention::Removed;
 pub use rules::{RuleRecord, Rules};
 pub use sources::{SourceRecord, Sources};
-pub use specs::{Fingerprint, SpecNote, SpecRow, Specs};
+pub use specs::{Fingerprint, SourceNotes, SpecNote, SpecRow, Specs};
 pub use store::Store;
 pub use tokens::{TokenRecord, Tokens};
 

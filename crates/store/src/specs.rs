@@ -4,15 +4,16 @@
 //! A tool's first spec passes. A tool that is no longer offered keeps its row, so that it can't come back as
 //! another.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use serde::Serialize;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Connection, Row, SqliteConnection};
 use toolway_types::Slug;
 
-use crate::call_row::Columns;
+use crate::call_row::{Columns, parsed};
 use crate::error::StoreError;
 use crate::store::Store;
 
@@ -36,8 +37,11 @@ pub struct SpecNote {
     /// Its document's fingerprint.
     pub fingerprint: Fingerprint,
     /// What is shown when it changes.
-    pub document: String,
+    pub document: Arc<str>,
 }
+
+/// Tools that a source registers.
+pub type SourceNotes = (Slug, Vec<SpecNote>);
 
 /// What is known of a tool's specs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,6 +104,31 @@ impl Specs<'_> {
         rows.iter().map(read).collect()
     }
 
+    /// What is known of the tools of several sources, each one's by name; a source of which nothing is known is
+    /// missing.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub async fn of_many(
+        &self,
+        sources: impl IntoIterator<Item = &Slug>,
+    ) -> Result<HashMap<Slug, Vec<SpecRow>>, StoreError> {
+        const OF: &str = "SELECT tool, approved, current, changed_ms, source FROM tool_specs \
+             WHERE source IN (SELECT value FROM json_each(?)) ORDER BY source, tool";
+        let sources: Vec<_> = sources.into_iter().map(Slug::as_str).collect();
+        let rows = sqlx::query(OF)
+            .bind(serde_json::Value::from(sources).to_string())
+            .fetch_all(self.0.readers())
+            .await
+            .map_err(StoreError::database(READING))?;
+        let mut all = HashMap::<Slug, Vec<SpecRow>>::new();
+        for row in &rows {
+            let source = parsed("source name", &Columns(row).required(4)?)?;
+            all.entry(source).or_default().push(read(row)?);
+        }
+        Ok(all)
+    }
+
     /// Notes tools as a source registers them, all or none. Where nothing is new, nothing is written. Answers
     /// what is known of all the source's tools now.
     ///
@@ -114,22 +143,42 @@ impl Specs<'_> {
         specs: &[SpecNote],
         at_ms: i64,
     ) -> Result<Vec<SpecRow>, StoreError> {
-        let known = self.of(source).await?;
-        let fresh = what_is_new(source, &known, specs);
-        if fresh.is_empty() {
+        let mut all = self.note_many(&[(source.clone(), specs.to_vec())], at_ms).await?;
+        Ok(all.remove(source).unwrap_or_default())
+    }
+
+    /// Does [`Specs::note`] for several sources in one transaction: a thousand devices that come at once cost a
+    /// few statements.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub async fn note_many(
+        &self,
+        notes: &[SourceNotes],
+        at_ms: i64,
+    ) -> Result<HashMap<Slug, Vec<SpecRow>>, StoreError> {
+        let sources = || notes.iter().map(|(source, _)| source);
+        let known = self.of_many(sources()).await?;
+        let mut chunks = Chunks::default();
+        for (source, specs) in notes {
+            let known = known.get(source).map(Vec::as_slice).unwrap_or_default();
+            let fresh = what_is_new(source, known, specs);
+            // Of a source of which nothing is known nothing is kept either.
+            let used = if known.is_empty() || fresh.is_empty() { 0 } else { self.bytes_of(source).await? };
+            chunks.add(source, &fresh, MAX_BYTES.saturating_sub(used));
+        }
+        let chunks = chunks.texts();
+        if chunks.is_empty() {
             return Ok(known);
         }
-        let room = MAX_BYTES.saturating_sub(self.bytes_of(source).await?);
-        let chunks = chunks(&fresh, room);
-        let slug = source.to_string();
         self.0
             .write(move |conn| {
-                Box::pin(async move {
-                    write(conn, &slug, chunks, at_ms).await.map_err(StoreError::database(WRITING))
-                })
+                Box::pin(
+                    async move { write(conn, chunks, at_ms).await.map_err(StoreError::database(WRITING)) },
+                )
             })
             .await?;
-        self.of(source).await
+        self.of_many(sources()).await
     }
 
     /// Lets a tool's current spec pass, if it still is the one with this fingerprint. Answers whether it was.
@@ -244,56 +293,70 @@ fn what_is_new<'s>(source: &Slug, known: &[SpecRow], specs: &'s [SpecNote]) -> V
 /// A spec on its way into the database.
 #[derive(Serialize)]
 struct Line<'s> {
+    source: &'s str,
     tool: &'s str,
     fingerprint: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     document: Option<&'s str>,
 }
 
-/// The specs as JSON texts, each a list for one statement.
-fn chunks(specs: &[&SpecNote], mut room: usize) -> Vec<String> {
-    let mut chunks = Vec::new();
-    let mut lines = Vec::new();
-    let mut bytes = 0;
-    for spec in specs {
-        let fits = spec.document.len() <= room;
-        if fits {
-            room -= spec.document.len();
-        }
-        let document = fits.then_some(spec.document.as_str());
-        bytes += spec.tool.len() + document.map_or(0, str::len);
-        lines.push(Line { tool: &spec.tool, fingerprint: hex(&spec.fingerprint), document });
-        if bytes > CHUNK_BYTES {
-            chunks.extend(serde_json::to_string(&lines));
-            lines.clear();
-            bytes = 0;
-        }
-    }
-    if !lines.is_empty() {
-        chunks.extend(serde_json::to_string(&lines));
-    }
-    chunks
+/// Specs as JSON texts, each a list for one statement.
+#[derive(Default)]
+struct Chunks<'s> {
+    texts: Vec<String>,
+    lines: Vec<Line<'s>>,
+    bytes: usize,
+    /// The documents that stand in one of them already.
+    sent: HashSet<Fingerprint>,
 }
 
-async fn write(
-    conn: &mut SqliteConnection,
-    source: &str,
-    chunks: Vec<String>,
-    at_ms: i64,
-) -> Result<(), sqlx::Error> {
+impl<'s> Chunks<'s> {
+    /// Adds a source's specs; documents as far as there is room.
+    fn add(&mut self, source: &'s Slug, specs: &[&'s SpecNote], mut room: usize) {
+        for spec in specs {
+            let fits = spec.document.len() <= room;
+            if fits {
+                room -= spec.document.len();
+            }
+            let is_new = fits && self.sent.insert(spec.fingerprint);
+            let document = is_new.then_some(&*spec.document);
+            self.bytes += spec.tool.len() + document.map_or(0, str::len);
+            let (source, fingerprint) = (source.as_str(), hex(&spec.fingerprint));
+            self.lines.push(Line { source, tool: &spec.tool, fingerprint, document });
+            if self.bytes > CHUNK_BYTES {
+                self.end();
+            }
+        }
+    }
+
+    fn end(&mut self) {
+        if !self.lines.is_empty() {
+            self.texts.extend(serde_json::to_string(&self.lines));
+        }
+        self.lines.clear();
+        self.bytes = 0;
+    }
+
+    fn texts(mut self) -> Vec<String> {
+        self.end();
+        self.texts
+    }
+}
+
+async fn write(conn: &mut SqliteConnection, chunks: Vec<String>, at_ms: i64) -> Result<(), sqlx::Error> {
     const DOCUMENTS: &str = "INSERT INTO spec_documents (fingerprint, document) \
          SELECT unhex(value ->> 'fingerprint'), value ->> 'document' FROM json_each(?) \
          WHERE value ->> 'document' IS NOT NULL ON CONFLICT DO NOTHING";
     const TOOLS: &str = "INSERT INTO tool_specs (source, tool, approved, current) \
-         SELECT ?1, value ->> 'tool', unhex(value ->> 'fingerprint'), unhex(value ->> 'fingerprint') \
-         FROM json_each(?2) WHERE true \
+         SELECT value ->> 'source', value ->> 'tool', unhex(value ->> 'fingerprint'), \
+         unhex(value ->> 'fingerprint') FROM json_each(?1) WHERE true \
          ON CONFLICT (source, tool) DO UPDATE SET current = excluded.current, \
-         changed_ms = CASE WHEN approved = excluded.current THEN NULL ELSE ?3 END \
+         changed_ms = CASE WHEN approved = excluded.current THEN NULL ELSE ?2 END \
          WHERE current <> excluded.current";
     let mut transaction = conn.begin_with("BEGIN IMMEDIATE").await?;
     for chunk in chunks {
         sqlx::query(DOCUMENTS).bind(chunk.as_str()).execute(&mut *transaction).await?;
-        sqlx::query(TOOLS).bind(source).bind(chunk.as_str()).bind(at_ms).execute(&mut *transaction).await?;
+        sqlx::query(TOOLS).bind(chunk.as_str()).bind(at_ms).execute(&mut *transaction).await?;
     }
     transaction.commit().await
 }

@@ -273,7 +273,7 @@ async fn after_the_database_was_replaced_what_is_registered_is_compared_with_it(
     let fingerprint = std::array::from_fn(|at| {
         u8::from_str_radix(&first["fingerprint"].as_str().unwrap()[at * 2..at * 2 + 2], 16).unwrap()
     });
-    let document = first["now"].as_str().unwrap().to_owned();
+    let document = first["now"].as_str().unwrap().into();
     let note = toolway_store::SpecNote { tool: "lamp".to_owned(), fingerprint, document };
     specs.note(&slug, &[note], 0).await.unwrap();
     assert_eq!(bench.owner("POST", "/api/reload", None).await.status, 204);

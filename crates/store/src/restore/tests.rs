@@ -105,7 +105,7 @@ async fn grants_rules_and_specs_are_as_they_were_too() {
     let spec = |number: u8| SpecNote {
         tool: "t".to_owned(),
         fingerprint: [number; 32],
-        document: number.to_string(),
+        document: number.to_string().into(),
     };
     store.grants().insert(&grant("a")).await.unwrap();
     store.rules().put("one", &json("{}"), NOW).await.unwrap();

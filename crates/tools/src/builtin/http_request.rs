@@ -21,7 +21,7 @@ const TIMEOUT_MS: u64 = 30_000;
 /// # Errors
 /// [`BadSpec`] would be a mistake in this file.
 pub fn http_request(client: Arc<GuardedClient>) -> Result<Arc<dyn Tool>, BadSpec> {
-    let spec = Arc::new(ToolSpec::compile(document())?);
+    let spec = Arc::new(ToolSpec::of_program(document())?);
     Ok(Arc::new(HttpRequest { spec, client }))
 }
 
