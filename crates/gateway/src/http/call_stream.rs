@@ -14,7 +14,8 @@ use toolway_core::{Call, Engine, Progress};
 use toolway_types::ContentPart;
 
 use super::approvals;
-use super::tools::CallAnswer;
+use super::tools::{CallAnswer, run};
+use crate::access::TokenState;
 
 /// Reports that wait for a slow reader; further ones are dropped.
 const WAITING_REPORTS: usize = 64;
@@ -42,6 +43,7 @@ struct Events {
 pub(super) fn respond(
     engine: Arc<Engine>,
     mut call: Call,
+    token: Arc<TokenState>,
     asks: bool,
     room: OwnedSemaphorePermit,
 ) -> Response {
@@ -71,7 +73,7 @@ pub(super) fn respond(
         }));
     }
     tokio::spawn(async move {
-        let finished = engine.call(call).await;
+        let finished = run(&engine, call, &token).await;
         if let Ok(event) = Event::default().event("outcome").json_data(CallAnswer::of(&finished)) {
             // The client may have gone; the outcome is recorded.
             let _ = sender.send(event).await;

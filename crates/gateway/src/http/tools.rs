@@ -274,13 +274,26 @@ async fn call(
         ..Call::new(name, body.args.map_or(RawArguments::None, RawArguments::Json), caller(&token))
     };
     if wants_events(&headers) {
-        return Ok(call_stream::respond(app.engine.clone(), call, body.ask, app.event_stream()?));
+        return Ok(call_stream::respond(app.engine.clone(), call, token, body.ask, app.event_stream()?));
     }
-    Ok(answer(&app.engine, call).await)
+    Ok(answer(&app.engine, call, &token).await)
 }
 
-async fn answer(engine: &Arc<Engine>, call: Call) -> Response {
-    let finished = engine.call(call).await;
+/// Calls, and gives the call up when its token ends: what waits for a person or a device by then is nobody's.
+pub(super) async fn run(engine: &Arc<Engine>, mut call: Call, token: &TokenState) -> Finished {
+    let cancel = call.cancel.get_or_insert_default().clone();
+    let mut running = std::pin::pin!(engine.call(call));
+    tokio::select! {
+        finished = &mut running => finished,
+        _ = token.ended() => {
+            cancel.cancel();
+            running.await
+        }
+    }
+}
+
+async fn answer(engine: &Arc<Engine>, call: Call, token: &TokenState) -> Response {
+    let finished = run(engine, call, token).await;
     let mut answer = CallAnswer::of(&finished);
     let conflict = finished.outcome.error().filter(|error| error.code == Code::IdempotencyConflict);
     let Some(error) = conflict else { return Json(answer).into_response() };

@@ -330,3 +330,22 @@ async fn under_writes_what_is_trusted_to_only_read_runs_free() {
     assert_eq!(bench.call(&bench.owner, "look", json!({})).await["result"], "ran");
     assert_eq!(probe.runs(), 1);
 }
+
+#[tokio::test]
+async fn a_call_of_a_token_that_was_revoked_does_not_run_when_somebody_says_yes() {
+    let bench = asking().await;
+    let client = bench.token("client").await;
+    let probe = Probe::offer(&bench, "desk", &["lamp"]);
+    let mut watch = Events::watch(&bench).await;
+    let plain = bench.call(&client.token, "lamp", json!({}));
+    let revoking = async {
+        let question = watch.expect("asked").await;
+        let path = format!("/api/tokens/{}", client.id);
+        assert!(bench.send("DELETE", &path, Some(&bench.owner), None).await.status < 300);
+        assert_eq!(watch.expect("over").await["how"], "withdrawn");
+        let late = decide(&bench, &bench.owner, &question, json!({"decision": "granted"})).await;
+        assert_eq!(late.status, 404);
+    };
+    let (outcome, ()) = tokio::join!(plain, revoking);
+    assert_eq!((&outcome["code"], probe.runs()), (&json!("cancelled"), 0));
+}
