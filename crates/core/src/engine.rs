@@ -110,19 +110,21 @@ pub struct EngineSettings {
     pub redact: Vec<String>,
 }
 
+/// Names whose values are secrets wherever they stand: arguments of many tools, and headers of requests.
+pub const REDACTED: [&str; 9] = [
+    "password",
+    "token",
+    "secret",
+    "api_key",
+    "authorization",
+    "proxy-authorization",
+    "cookie",
+    "x-api-key",
+    "private-token",
+];
+
 impl Default for EngineSettings {
     fn default() -> Self {
-        let redact = [
-            "password",
-            "token",
-            "secret",
-            "api_key",
-            "authorization",
-            "proxy-authorization",
-            "cookie",
-            "x-api-key",
-            "private-token",
-        ];
         Self {
             default_timeout: Duration::from_secs(30),
             timeout_cap: Duration::from_secs(3600),
@@ -134,7 +136,7 @@ impl Default for EngineSettings {
             parallel_calls: 16,
             output_bytes: 16 << 20,
             model_text_bytes: 64 << 10,
-            redact: redact.map(str::to_owned).to_vec(),
+            redact: REDACTED.map(str::to_owned).to_vec(),
         }
     }
 }

@@ -32,7 +32,7 @@ pub use changed::ChangedTools;
 pub use consent::{Grant, Grants, Question, Questions};
 pub use context::{CallContext, CancelReason};
 pub use deadline::RunClock;
-pub use engine::{Call, Engine, EngineParts, EngineSettings, Finished};
+pub use engine::{Call, Engine, EngineParts, EngineSettings, Finished, REDACTED};
 pub use function::{function, function_with_schema};
 pub use glob::{BadGlob, Globs};
 pub use hook::{After, Before, Hook, HookEntry, HookFault, HookedCall, OnFault};

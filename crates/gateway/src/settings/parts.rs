@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toolway_core::REDACTED;
 
 /// This computer as a device of its own gateway.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -72,19 +73,6 @@ pub struct CallSettings {
     /// Names of arguments whose values are stored as `[redacted]`.
     pub redact: Vec<String>,
 }
-
-/// Names whose values are secrets wherever they stand: arguments of many tools, and headers of requests.
-const REDACTED: [&str; 9] = [
-    "password",
-    "token",
-    "secret",
-    "api_key",
-    "authorization",
-    "proxy-authorization",
-    "cookie",
-    "x-api-key",
-    "private-token",
-];
 
 impl Default for CallSettings {
     fn default() -> Self {
