@@ -4,10 +4,13 @@ use std::io::BufRead;
 
 use tokio::sync::mpsc;
 
+/// Lines that wait to be taken; whoever types more waits.
+const WAITING: usize = 16;
+
 /// Lines from standard input. Nothing is read until the first is wanted: what is typed before is the shell's.
 #[derive(Debug, Default)]
 pub(super) struct Typed {
-    lines: Option<mpsc::UnboundedReceiver<String>>,
+    lines: Option<mpsc::Receiver<String>>,
 }
 
 impl Typed {
@@ -23,11 +26,11 @@ impl Typed {
 }
 
 /// The thread ends with the input, or with the program.
-fn start() -> mpsc::UnboundedReceiver<String> {
-    let (sender, lines) = mpsc::unbounded_channel();
+fn start() -> mpsc::Receiver<String> {
+    let (sender, lines) = mpsc::channel(WAITING);
     std::thread::spawn(move || {
         for line in std::io::stdin().lock().lines().map_while(Result::ok) {
-            if sender.send(line).is_err() {
+            if sender.blocking_send(line).is_err() {
                 return;
             }
         }
