@@ -8,6 +8,7 @@ mod call_stream;
 mod calls;
 mod devices;
 pub mod error;
+mod event_stream;
 pub mod extract;
 mod given;
 mod grants;

@@ -10,7 +10,6 @@ use axum::response::{IntoResponse, Response};
 use futures_util::{StreamExt as _, stream};
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
-use tokio::sync::broadcast::error::RecvError;
 use toolway_core::consent::{
     Answer, CannotAnswer, Choice, Closed, Question, QuestionEvent, QuestionKind, Scope,
 };
@@ -20,6 +19,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::error::ErrorBody;
+use super::event_stream::{Reader, follow};
 use super::{ApiError, JsonBody, PathOf};
 use crate::access::{Caller, Owner};
 use crate::state::App;
@@ -164,7 +164,7 @@ pub(super) fn event_of(event: &QuestionEvent) -> Option<Event> {
     )
 )]
 async fn watch(Owner(token): Owner, State(app): State<Arc<App>>) -> Result<Response, ApiError> {
-    let room = app.event_stream()?;
+    let reader = Reader::new(token, app.clone())?;
     let watching = app.engine.questions().watch();
     let open: Vec<_> = watching
         .open
@@ -172,25 +172,7 @@ async fn watch(Owner(token): Owner, State(app): State<Arc<App>>) -> Result<Respo
         .filter_map(|question| event_of(&QuestionEvent::Asked(question.clone())))
         .collect();
     let first = stream::iter(open.into_iter().map(Ok::<_, Infallible>));
-    let followed = stream::unfold((watching, token, app, room), async |(mut watching, token, app, room)| {
-        loop {
-            let event = tokio::select! {
-                event = watching.events.recv() => event,
-                _ = token.ended() => return None,
-                () = app.closing.cancelled() => return None,
-            };
-            let event = match event {
-                Ok(event) => event_of(&event),
-                Err(RecvError::Lagged(missed)) => {
-                    Some(Event::default().event("missed").data(missed.to_string()))
-                }
-                Err(RecvError::Closed) => return None,
-            };
-            if let Some(event) = event {
-                return Some((Ok::<_, Infallible>(event), (watching, token, app, room)));
-            }
-        }
-    });
+    let followed = follow(watching, |watching| &mut watching.events, reader, |event, _| event_of(event));
     Ok(Sse::new(first.chain(followed)).keep_alive(KeepAlive::default()).into_response())
 }
 

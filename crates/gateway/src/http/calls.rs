@@ -6,16 +6,14 @@ mod query;
 mod remove;
 mod view;
 
-use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use futures_util::stream;
 use serde::Serialize;
-use tokio::sync::broadcast::error::RecvError;
+use toolway_core::ClosedCall;
 use toolway_store::Cursor;
 use toolway_types::CallId;
 use utoipa::ToSchema;
@@ -25,8 +23,9 @@ use utoipa_axum::routes;
 use self::query::asks_for_calls;
 use self::view::{CallView, WholeCall};
 use super::error::ErrorBody;
+use super::event_stream::{Reader, follow};
 use super::{ApiError, PathOf, QueryOf};
-use crate::access::Caller;
+use crate::access::{Caller, TokenState};
 use crate::state::App;
 
 /// Calls on a page where nothing is said.
@@ -155,29 +154,12 @@ fn no_such_call(id: &str) -> ApiError {
     )
 )]
 async fn tail(Caller(token): Caller, State(app): State<Arc<App>>) -> Result<Response, ApiError> {
-    let room = app.event_stream()?;
-    let followed = (app.tail.follow(), token, app, room);
-    let stream = stream::unfold(followed, async |(mut calls, token, app, room)| {
-        loop {
-            let event = tokio::select! {
-                event = calls.recv() => event,
-                _ = token.ended() => return None,
-                () = app.closing.cancelled() => return None,
-            };
-            let event = match event {
-                Ok(call) if token.role().is_owner() || *call.opened.principal.0 == *token.id() => {
-                    Event::default().event("call").json_data(CallView::of_closed(&call, &token)).ok()
-                }
-                Ok(_) => None,
-                Err(RecvError::Lagged(missed)) => {
-                    Some(Event::default().event("missed").data(missed.to_string()))
-                }
-                Err(RecvError::Closed) => return None,
-            };
-            if let Some(event) = event {
-                return Some((Ok::<_, Infallible>(event), (calls, token, app, room)));
-            }
-        }
-    });
+    let reader = Reader::new(token, app.clone())?;
+    let shown = |call: &ClosedCall, token: &TokenState| {
+        let may_see = token.role().is_owner() || *call.opened.principal.0 == *token.id();
+        let event = may_see.then(|| Event::default().event("call"))?;
+        event.json_data(CallView::of_closed(call, token)).ok()
+    };
+    let stream = follow(app.tail.follow(), |calls| calls, reader, shown);
     Ok(Sse::new(stream).keep_alive(KeepAlive::default()).into_response())
 }
