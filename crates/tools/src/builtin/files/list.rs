@@ -1,31 +1,26 @@
 //! `list_files`: what there is to read and where one may write.
 
-use std::collections::BinaryHeap;
+mod lister;
+
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use cap_fs_ext::DirExt;
-use cap_std::fs::{Dir, Metadata};
 use serde::{Deserialize, Serialize};
 use toolway_core::{BadSpec, Tool};
 use toolway_types::{Code, RawJson, SpecDocument, ToolError, ToolOutput};
 
-use super::blocking::{Stopped, go_on};
+use super::blocking::Stopped;
 use super::fault::{Doing, Fault};
-use super::guard::{Guard, Identity, Within};
 use super::place::Start;
 use super::walk::Walk;
 use super::{FileAccess, blocking};
 use crate::builtin::{numbers, typed};
+use lister::Lister;
 
 /// How many entries are given where the call does not say.
 const DEFAULT_LIMIT: u64 = 200;
 /// How many at most.
 const MAX_LIMIT: u64 = 2_000;
-/// How many names are looked at.
-const MAX_EXAMINED: u64 = 500_000;
-/// How many folders deep.
-const MAX_DEPTH: usize = 32;
 
 const PARAMETERS: &str = r#"{
   "type": "object",
@@ -182,146 +177,5 @@ impl FileAccess {
             lister.hidden.push(OsString::from(&name));
             lister.give(Entry { name, kind: Kind::Folder, size: None, modified: None, access });
         }
-    }
-}
-
-struct Lister<'a> {
-    guard: &'a Guard,
-    within: Option<Within>,
-    limit: usize,
-    recursive: bool,
-    stopped: Stopped<'a>,
-    /// Names at the top that stand for something else.
-    hidden: Vec<OsString>,
-    entries: Vec<Entry>,
-    left_out: u64,
-    examined: u64,
-    /// Folders that were not looked into.
-    unopened: u64,
-}
-
-impl<'a> Lister<'a> {
-    fn new(guard: &'a Guard, limit: usize, recursive: bool, stopped: Stopped<'a>) -> Self {
-        Self {
-            guard,
-            within: None,
-            limit,
-            recursive,
-            stopped,
-            hidden: Vec::new(),
-            entries: Vec::new(),
-            left_out: 0,
-            examined: 0,
-            unopened: 0,
-        }
-    }
-
-    fn give(&mut self, entry: Entry) {
-        if self.entries.len() < self.limit {
-            self.entries.push(entry);
-        } else {
-            self.left_out += 1;
-        }
-    }
-
-    /// Lists a folder, and with `recursive` what is in its folders, each before what comes after it.
-    fn list(&mut self, dir: &Dir, prefix: &str, depth: usize) -> Result<(), Fault> {
-        for name in self.first_names(dir, depth)? {
-            go_on(self.stopped)?;
-            // Gone meanwhile.
-            let Ok(metadata) = dir.symlink_metadata(&name) else { continue };
-            if self.guard.is_data(Identity::of(&metadata)) {
-                continue;
-            }
-            let shown = format!("{prefix}{}", name.to_string_lossy());
-            let entry = Entry::new(shown.clone(), &metadata);
-            let is_folder = entry.kind == Kind::Folder;
-            self.give(entry);
-            if self.recursive && is_folder {
-                self.list_inner(dir, &name, &shown, depth)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Lists a folder in a folder, unless there is no room for it, or it may not be looked into.
-    fn list_inner(&mut self, dir: &Dir, name: &OsString, shown: &str, depth: usize) -> Result<(), Fault> {
-        let is_full = self.entries.len() >= self.limit || self.examined >= MAX_EXAMINED;
-        if is_full || depth + 1 >= MAX_DEPTH {
-            self.unopened += 1;
-            return Ok(());
-        }
-        let passed = match (dir.open_dir_nofollow(name), self.within) {
-            (Ok(inner), Some(within)) => self.guard.pass_dir(&inner, within).map(|()| inner),
-            (Ok(_), None) => Err(Fault::Outside),
-            (Err(error), _) => Err(error.into()),
-        };
-        let listed = passed.and_then(|inner| self.list(&inner, &format!("{shown}/"), depth + 1));
-        match listed {
-            Err(Fault::Stopped) => Err(Fault::Stopped),
-            Err(_) => {
-                self.unopened += 1;
-                Ok(())
-            }
-            Ok(()) => Ok(()),
-        }
-    }
-
-    /// The first names of a folder by their order, as many as there is room for. Holds no more of them than
-    /// that, however many there are.
-    fn first_names(&mut self, dir: &Dir, depth: usize) -> Result<Vec<OsString>, Fault> {
-        let room = self.limit.saturating_sub(self.entries.len());
-        let mut first = BinaryHeap::new();
-        for entry in dir.entries()? {
-            self.examined += 1;
-            if self.examined > MAX_EXAMINED {
-                self.unopened += 1;
-                break;
-            }
-            if self.examined.is_multiple_of(256) {
-                go_on(self.stopped)?;
-            }
-            let name = entry?.file_name();
-            if depth == 0 && self.hidden.contains(&name) {
-                continue;
-            }
-            first.push(name);
-            if first.len() > room {
-                first.pop();
-                self.left_out += 1;
-            }
-        }
-        Ok(first.into_sorted_vec())
-    }
-
-    fn finish(self, path: String) -> Listing {
-        let Self { entries, left_out, unopened, limit, .. } = self;
-        let mut notes = Vec::new();
-        if left_out > 0 {
-            let more = if (limit as u64) < MAX_LIMIT { ", or raise limit" } else { "" };
-            notes.push(format!("{left_out} entries are left out: list a folder below{more}."));
-        }
-        if unopened > 0 {
-            notes.push(format!("{unopened} folders were not looked into: list them by themselves."));
-        }
-        let note = (!notes.is_empty()).then(|| notes.join(" "));
-        Listing { path, entries, left_out, note }
-    }
-}
-
-impl Entry {
-    fn new(name: String, metadata: &Metadata) -> Self {
-        let kind = match metadata.file_type() {
-            kind if kind.is_symlink() => Kind::Symlink,
-            kind if kind.is_dir() => Kind::Folder,
-            kind if kind.is_file() => Kind::File,
-            _ => Kind::Other,
-        };
-        let modified = metadata.modified().ok().and_then(|time| {
-            let time = jiff::Timestamp::try_from(time.into_std()).ok()?;
-            Some(time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
-        });
-        let size = (kind == Kind::File).then_some(metadata.len());
-        Self { name, kind, size, modified, access: None }
     }
 }
