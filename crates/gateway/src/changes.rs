@@ -8,13 +8,15 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use similar::TextDiff;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use toolway_core::{Engine, ToolSpec};
 use toolway_store::{Fingerprint, SourceNotes, SpecNote, SpecRow, Store, StoreError};
 use toolway_types::{Clock, Slug, ToolId, ToolName};
 
 /// Registrations that wait to be compared; a source that registers more waits itself.
 const WAITING: usize = 1024;
+/// Kibibytes of specs in them.
+const WAITING_KIB: usize = 64 << 10;
 /// Registrations that are compared in one go.
 const BATCH: usize = 64;
 
@@ -25,6 +27,7 @@ pub(crate) struct Changes {
     store: Store,
     clock: Arc<dyn Clock>,
     queue: mpsc::Sender<Registered>,
+    room: Arc<Semaphore>,
     /// Held from reading what is known to marking by it, so that no mark is older than another.
     marking: tokio::sync::Mutex<()>,
 }
@@ -45,6 +48,8 @@ pub(crate) enum Accepted {
 struct Registered {
     source: Slug,
     specs: Vec<Arc<ToolSpec>>,
+    /// Its part of what may wait.
+    _room: Option<OwnedSemaphorePermit>,
 }
 
 /// A spec with its fingerprint.
@@ -62,7 +67,7 @@ fn printed(batch: Vec<Registered>) -> Vec<BTreeMap<Slug, Specs>> {
     let mut made = HashMap::<*const ToolSpec, Fingerprint>::new();
     let mut rounds = Vec::new();
     let mut round = BTreeMap::<Slug, Specs>::new();
-    for Registered { source, specs } in batch {
+    for Registered { source, specs, .. } in batch {
         for spec in specs {
             // All specs of the batch were alive when it began, so no two of them have one address.
             let address = Arc::as_ptr(&spec);
@@ -77,6 +82,18 @@ fn printed(batch: Vec<Registered>) -> Vec<BTreeMap<Slug, Specs>> {
     }
     rounds.push(round);
     rounds
+}
+
+/// How much there is to wait with, no more than may.
+fn kibibytes(specs: &[Arc<ToolSpec>]) -> u32 {
+    let of = |spec: &Arc<ToolSpec>| {
+        let document = spec.document();
+        let schemas = [&document.parameters, &document.output_schema, &document.annotations];
+        let schemas = schemas.into_iter().flatten().map(|schema| schema.get().len()).sum::<usize>();
+        document.description.as_ref().map_or(0, String::len) + schemas
+    };
+    let kib = specs.iter().map(of).sum::<usize>() / 1024 + 1;
+    u32::try_from(kib.min(WAITING_KIB)).unwrap_or(u32::MAX)
 }
 
 /// How a tool differs from what it was.
@@ -108,7 +125,14 @@ impl Changes {
         clock: Arc<dyn Clock>,
     ) -> Result<(Arc<Self>, impl Future<Output = ()> + Send + use<>), StoreError> {
         let (queue, mut registered) = mpsc::channel::<Registered>(WAITING);
-        let changes = Arc::new(Self { engine, store, clock, queue, marking: Default::default() });
+        let changes = Arc::new(Self {
+            engine,
+            store,
+            clock,
+            queue,
+            room: Arc::new(Semaphore::new(WAITING_KIB)),
+            marking: Default::default(),
+        });
         changes.reload().await?;
         // Not kept alive by its own worker, which ends with the last sender.
         let worker = Arc::downgrade(&changes);
@@ -142,8 +166,13 @@ impl Changes {
         if specs.is_empty() {
             return;
         }
-        let registered = Registered { source: source.clone(), specs: specs.to_vec() };
-        if self.engine.policy().holds_changed_tools() {
+        let holds = self.engine.policy().holds_changed_tools();
+        let room = match holds {
+            true => None,
+            false => self.room.clone().acquire_many_owned(kibibytes(specs)).await.ok(),
+        };
+        let registered = Registered { source: source.clone(), specs: specs.to_vec(), _room: room };
+        if holds {
             return self.compare(vec![registered]).await;
         }
         // Closed only where the gateway is stopping.
@@ -194,15 +223,21 @@ impl Changes {
         for (source, notes) in &fresh {
             let rows = rows.get(source).map(Vec::as_slice).unwrap_or_default();
             self.mark(source, rows);
+            let (mut changed, mut first) = (0_usize, None);
             for note in notes {
                 let row = row_of(rows, &note.tool);
                 if row.is_none_or(SpecRow::is_changed) {
-                    tracing::warn!(%source, tool = note.tool, "a tool is not what it was");
+                    changed += 1;
+                    first = first.or(Some(&note.tool));
                 }
                 if row.is_none() {
                     // Past what is remembered of one source nothing is known of a tool.
                     self.mark_one(source, &note.tool, true);
                 }
+            }
+            // In one line, however many: what a source does must not fill the log.
+            if let Some(first) = first {
+                tracing::warn!(%source, tools = changed, tool = first, "tools are not what they were");
             }
         }
         Ok(())

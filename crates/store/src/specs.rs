@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use serde::Serialize;
 use sqlx::sqlite::SqliteRow;
@@ -171,6 +172,7 @@ impl Specs<'_> {
         if chunks.is_empty() {
             return Ok(known);
         }
+        let bytes: usize = chunks.iter().map(String::len).sum();
         self.0
             .write(move |conn| {
                 Box::pin(
@@ -178,6 +180,14 @@ impl Specs<'_> {
                 )
             })
             .await?;
+        // A source that changes its tools again and again leaves documents behind faster than retention comes by.
+        let unswept = &self.0.inner().unswept;
+        if unswept.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes) > MAX_BYTES {
+            unswept.store(0, Ordering::Relaxed);
+            if let Err(error) = sweep(self.0).await {
+                tracing::warn!(%error, "specs that no tool has any more could not be thrown away");
+            }
+        }
         self.of_many(sources()).await
     }
 

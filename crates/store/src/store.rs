@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use parking_lot::Mutex;
 use sqlx::query::Query;
@@ -49,6 +50,8 @@ pub(crate) struct Inner {
     pub(crate) long_work: tokio::sync::Mutex<()>,
     /// Held by statements that look through calls, of which one runs at a time.
     pub(crate) looking_through: tokio::sync::Mutex<()>,
+    /// Bytes of documents of specs that were written since those that no tool has were last thrown away.
+    pub(crate) unswept: AtomicUsize,
     closed_at_open: u64,
     ended: Mutex<Option<oneshot::Receiver<()>>>,
 }
@@ -128,6 +131,7 @@ impl Store {
             migrations,
             long_work: tokio::sync::Mutex::new(()),
             looking_through: tokio::sync::Mutex::new(()),
+            unswept: AtomicUsize::new(0),
             closed_at_open,
             ended: Mutex::new(Some(ended)),
         })))

@@ -99,6 +99,22 @@ async fn documents_are_kept_once_and_as_long_as_some_tool_has_them() {
 }
 
 #[tokio::test]
+async fn a_source_that_changes_its_tools_again_and_again_does_not_fill_the_disk() {
+    let folder = Folder::new();
+    let store = folder.open().await;
+    let specs = store.specs();
+    for number in 0..10 {
+        let large = SpecNote { document: "x".repeat(8 << 20).into(), ..note("a", number) };
+        specs.note(&slug("phone"), &[large], NOW).await.unwrap();
+    }
+    let bytes = number(&folder.database(), "SELECT sum(octet_length(document)) FROM spec_documents").await;
+    assert!(bytes < 40 << 20, "{bytes} bytes are kept of one tool");
+    assert_eq!(specs.of(&slug("phone")).await.unwrap(), [row("a", 0, 9, Some(NOW))]);
+    assert!(specs.document(&print(0)).await.unwrap().is_some());
+    assert!(specs.document(&print(9)).await.unwrap().is_some());
+}
+
+#[tokio::test]
 async fn a_removed_source_leaves_no_specs() {
     let folder = Folder::new();
     let store = folder.open().await;
