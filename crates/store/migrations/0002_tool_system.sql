@@ -42,10 +42,10 @@ ALTER TABLE calls_2 RENAME TO calls;
 -- Ids and times grow, so these two are appended to.
 CREATE UNIQUE INDEX calls_by_id ON calls (id);
 CREATE INDEX calls_by_start ON calls (started_ms);
--- These hold only what there is of them: calls that carry a key, calls in flight, calls of conversations.
+-- These hold only what there is of them: calls that carry a key, calls in flight. Conversations have none: nearly
+-- every call has one, and a page of its calls is looked for in steps.
 CREATE INDEX calls_by_key ON calls (principal, key) WHERE key IS NOT NULL;
 CREATE INDEX calls_open ON calls (started_ms) WHERE status = 0;
-CREATE INDEX calls_by_session ON calls (session, started_ms) WHERE session IS NOT NULL;
 
 -- Answers of people that are kept. A revoked one stays for a while, since records of calls name it.
 CREATE TABLE grants (

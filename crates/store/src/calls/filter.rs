@@ -129,9 +129,9 @@ impl CallFilter {
             text,
         } = self;
         let open = *status == Some(StatusFilter::Status(CallStatus::Open));
-        let unindexed =
-            [source, principal, agent, approved_by].into_iter().any(Option::is_some) || tool.is_some();
-        text.is_none() && (session.is_some() || open || (!unindexed && status.is_none()))
+        let unindexed = [source, principal, session, agent, approved_by].into_iter().any(Option::is_some)
+            || tool.is_some();
+        text.is_none() && (open || (!unindexed && status.is_none()))
     }
 
     /// Adds its conditions of time to a statement that has a `WHERE` already.

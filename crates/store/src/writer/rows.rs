@@ -24,6 +24,7 @@ const COLUMNS: &[&str] = &[
     "principal",
     "role",
     "door",
+    "session",
     "total_us",
     "waiting_us",
     "queued_us",
@@ -35,7 +36,7 @@ const COLUMNS: &[&str] = &[
 
 /// Columns that are empty in most calls' rows. They come after the others, and only in statements for rows of which
 /// one at least has something in them: each column costs its part of the time.
-const MORE: &[&str] = &["agent", "session", "turn", "approved_by", "notes", "ran_with", "key", "key_hash"];
+const MORE: &[&str] = &["agent", "turn", "approved_by", "notes", "ran_with", "key", "key_hash"];
 
 /// Rows a statement can take, smallest first. The smallest that takes what is left is used, and what it could
 /// take besides is left unbound: a row without an id is ignored.
@@ -119,6 +120,7 @@ impl RowWriter {
         row.add(Arc::clone(&opened.principal.0))?;
         row.add(number_of(ROLES, opened.role))?;
         row.add(number_of(DOORS, opened.door))?;
+        row.add(opened.session.clone())?;
         row.add(micros(durations.total))?;
         row.add(micros(durations.waiting))?;
         row.add(micros(durations.queued))?;
@@ -132,7 +134,6 @@ impl RowWriter {
         let (opened, notes) = (record.opened(), record.notes());
         let ran_with = notes.and_then(|notes| notes.ran_with.as_ref());
         row.add(opened.agent.clone())?;
-        row.add(opened.session.clone())?;
         row.add(opened.turn.clone())?;
         row.add(notes.and_then(|notes| notes.approved_by.clone()))?;
         row.add(notes.and_then(StoredNotes::text_of))?;
@@ -151,7 +152,7 @@ fn has_more(record: &Record) -> bool {
     let opened = record.opened();
     record.notes().is_some()
         || opened.key.is_some()
-        || [&opened.agent, &opened.session, &opened.turn].into_iter().any(Option::is_some)
+        || [&opened.agent, &opened.turn].into_iter().any(Option::is_some)
 }
 
 /// The number that stands for how a call ended.

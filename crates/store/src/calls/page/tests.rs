@@ -262,7 +262,7 @@ async fn steps_are_found_by_an_index() {
     let folder = Folder::new();
     let store = folder.open().await;
     let mut other = stranger(&folder.database()).await;
-    let filters = [("principal = 'x'", "calls_by_start"), ("session = 'x'", "calls_by_session")];
+    let filters = [("principal = 'x'", "calls_by_start"), ("session = 'x'", "calls_by_start")];
     for (filter, index) in filters {
         for (compares, order) in [("<", "DESC"), (">", "ASC")] {
             let sql = format!(
