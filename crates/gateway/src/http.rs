@@ -6,6 +6,7 @@ mod approvals;
 mod call_status;
 mod call_stream;
 mod calls;
+mod described;
 mod devices;
 pub mod error;
 mod event_stream;

@@ -12,11 +12,19 @@ use utoipa::{PartialSchema, ToSchema};
 use super::ApiError;
 
 /// Longest text, in characters.
-const MAX_TEXT: usize = 128;
-/// What a text may consist of, as a pattern: [`is_invisible`] but for the planes that patterns write in
-/// different ways.
-const VISIBLE: &str = "^[^\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\
-                       \\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffb]*$";
+pub(super) const MAX_TEXT: usize = 128;
+/// What a text may not consist of, as characters of a pattern: [`is_invisible`] but for the planes that patterns
+/// write in different ways.
+const INVISIBLE: &str = "\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\
+                         \\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffb";
+
+/// The pattern of a text that can be seen whole, and has this in it.
+pub(super) fn visible(part: &str) -> String {
+    match part {
+        "" => format!("^[^{INVISIBLE}]*$"),
+        part => format!("^[^{INVISIBLE}]*{part}[^{INVISIBLE}]*$"),
+    }
+}
 
 /// Describes a short text that will be shown to people; [`read_text`] reads it.
 pub(super) struct ShortText;
@@ -26,7 +34,9 @@ impl PartialSchema for ShortText {
         let text =
             ObjectBuilder::new().schema_type(Type::String).min_length(Some(1)).max_length(Some(MAX_TEXT));
         RefOr::T(
-            text.pattern(Some(VISIBLE)).description(Some("Without control and invisible characters.")).into(),
+            text.pattern(Some(visible("")))
+                .description(Some("Without control and invisible characters."))
+                .into(),
         )
     }
 }

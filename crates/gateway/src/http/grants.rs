@@ -1,5 +1,6 @@
 //! `/api/grants`: the answers that are kept.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use axum::Json;
@@ -8,10 +9,13 @@ use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use toolway_core::consent::{BadGrant, Grant, GrantFor, GrantId, NotKept, Verdict};
 use toolway_types::PrincipalId;
-use utoipa::ToSchema;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::Schema;
+use utoipa::{PartialSchema, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::described::{ToolPattern, one_or_other};
 use super::error::{ErrorBody, unavailable};
 use super::given::{ShortText, optional_whole, read_text};
 use super::{ApiError, JsonBody, PathOf};
@@ -128,7 +132,7 @@ async fn list(_: Owner, State(app): State<Arc<App>>) -> Json<GrantList> {
 #[serde(deny_unknown_fields)]
 struct NewGrant {
     /// The tools, as a pattern over `source/tool`.
-    #[schema(value_type = ShortText)]
+    #[schema(value_type = ToolPattern)]
     tool: String,
     /// The permission it is for; without it, it is for running the tool.
     #[schema(value_type = Option<ShortText>)]
@@ -148,6 +152,25 @@ struct NewGrant {
     expires_in_s: Option<i64>,
 }
 
+/// Describes [`NewGrant`]: it is for a principal's calls or for an agent's.
+struct NewGrantForOne;
+
+impl PartialSchema for NewGrantForOne {
+    fn schema() -> RefOr<Schema> {
+        one_or_other(NewGrant::schema(), "principal", "agent")
+    }
+}
+
+impl ToSchema for NewGrantForOne {
+    fn name() -> Cow<'static, str> {
+        NewGrant::name()
+    }
+
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        NewGrant::schemas(schemas);
+    }
+}
+
 /// Grant beforehand
 ///
 /// What a person would be asked for is answered by this from the next call on.
@@ -155,7 +178,7 @@ struct NewGrant {
     post,
     path = "/api/grants",
     tag = "grants",
-    request_body = NewGrant,
+    request_body = NewGrantForOne,
     responses(
         (status = 201, description = "The grant.", body = GrantView),
         (status = 409, description = "Too many grants hold.", body = ErrorBody),

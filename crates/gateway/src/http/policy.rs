@@ -13,10 +13,11 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::described::Rule;
 use super::error::ErrorBody;
-use super::given::{ShortText, read_text};
+use super::given::{ShortText, optional_whole, read_text};
 use super::{ApiError, JsonBody, PathOf};
-use crate::access::Owner;
+use crate::access::{OWNER_ID, Owner};
 use crate::rules::{PlacedRule, RuleError, RuleOrigin};
 use crate::state::App;
 
@@ -92,12 +93,12 @@ async fn show(_: Owner, State(app): State<Arc<App>>) -> Json<PolicyView> {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct RuleBody {
-    /// What it says: `when`, `effect`, `caller_may_answer`, `calls_per_minute`, `calls_per_minute_per_tool`,
-    /// `in_flight`.
-    #[schema(value_type = Object)]
+    /// What it says.
+    #[schema(value_type = Rule)]
     rule: RawJson,
     /// How many of the rules made here come before it; at the end where nothing is said.
-    #[schema(minimum = 0)]
+    #[schema(minimum = 0, maximum = 65535)]
+    #[serde(default, deserialize_with = "optional_whole")]
     before: Option<u16>,
 }
 
@@ -108,7 +109,7 @@ struct RuleBody {
     put,
     path = "/api/policy/rules/{name}",
     tag = "policy",
-    params(("name" = String, Path, description = "The rule's name.")),
+    params(("name" = inline(ShortText), Path, description = "The rule's name.")),
     request_body = RuleBody,
     responses(
         (status = 200, description = "The rule was changed."),
@@ -125,13 +126,31 @@ async fn put(
 ) -> Result<StatusCode, ApiError> {
     let name = read_text("name", name)?;
     let definition: RuleDefinition =
-        body.rule.to().map_err(|error| ApiError::malformed(format!("rule: {error}")).with_hint(RULES))?;
+        read(&body.rule).map_err(|error| ApiError::malformed(format!("rule: {error}")).with_hint(RULES))?;
     if definition.name.as_ref().is_some_and(|inner| *inner != name) {
         return Err(ApiError::malformed("rule.name is not the name in the path").with_hint("leave it out"));
     }
     let is_new = app.rules.put(&name, definition, body.before.map(usize::from)).await.map_err(refused)?;
     tracing::info!(rule = name, "a policy rule was made or changed");
     Ok(if is_new { StatusCode::CREATED } else { StatusCode::OK })
+}
+
+/// Reads a rule. Whole numbers count however they are written: `5.0` is an integer to JSON Schema.
+fn read(rule: &RawJson) -> Result<RuleDefinition, serde_json::Error> {
+    let mut rule = rule.to_value();
+    for value in rule.as_object_mut().into_iter().flat_map(|fields| fields.values_mut()) {
+        let whole = value.as_f64().filter(|number| number.fract() == 0.0);
+        if let Some(whole) = whole.filter(|number| (0.0..=f64::from(u32::MAX)).contains(number)) {
+            #[allow(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "whole, and within the bounds checked here"
+            )]
+            let number = whole as u32;
+            *value = number.into();
+        }
+    }
+    serde_json::from_value(rule)
 }
 
 const RULES: &str = "docs/policy.md says how rules are written";
@@ -225,8 +244,8 @@ async fn test(
         None => owner.principal.clone(),
         Some(id) => match app.access.tokens.by_id(id) {
             Some(token) => token.principal.clone(),
-            None if id == "owner" => {
-                Arc::new(Principal { id: PrincipalId::from("owner"), role: Role::Owner, agent: None })
+            None if id == OWNER_ID => {
+                Arc::new(Principal { id: PrincipalId::from(OWNER_ID), role: Role::Owner, agent: None })
             }
             None => {
                 return Err(ApiError::not_found("token_not_found", format!("there is no token {id:?}"))
