@@ -190,37 +190,57 @@ async fn until_told_to_stop(
     context: &Context,
 ) -> Gateway {
     let sources = context.setting_sources(flags.to_vec());
+    let mut had_file = loaded.file.is_some();
     let mut watched = WatchedFile::new(sources.file.clone());
     loop {
         let signal = tokio::select! {
             signal = signals.next() => signal,
             () = watched.changed() => {
                 tracing::info!(file = %sources.file.display(), "the settings file has changed");
-                apply_settings(&gateway, loaded, flags, context).await;
+                apply_settings(&gateway, loaded, &mut had_file, flags, context).await;
                 continue;
             }
         };
         match signal {
             Signal::Stop => return gateway,
-            Signal::Reload => reload(&gateway, loaded, flags, context).await,
+            Signal::Reload => reload(&gateway, loaded, &mut had_file, flags, context).await,
         }
     }
 }
 
 /// Reads files again.
-async fn reload(gateway: &Gateway, loaded: &Loaded, flags: &[FlagSetting], context: &Context) {
+async fn reload(
+    gateway: &Gateway,
+    loaded: &Loaded,
+    had_file: &mut bool,
+    flags: &[FlagSetting],
+    context: &Context,
+) {
     match gateway.reload().await {
         Ok(()) => tracing::info!("certificates were read again"),
         Err(error) => tracing::warn!("{error}"),
     }
-    apply_settings(gateway, loaded, flags, context).await;
+    apply_settings(gateway, loaded, had_file, flags, context).await;
 }
 
 /// Reads the settings again and checks them whole. Rules count at once; what else has changed counts from the next
 /// start on, which is said.
-async fn apply_settings(gateway: &Gateway, loaded: &Loaded, flags: &[FlagSetting], context: &Context) {
+///
+/// `had_file` says whether there has been a settings file since the start: one that goes takes no rule with it.
+async fn apply_settings(
+    gateway: &Gateway,
+    loaded: &Loaded,
+    had_file: &mut bool,
+    flags: &[FlagSetting],
+    context: &Context,
+) {
     match settings::load(&context.setting_sources(flags.to_vec())) {
+        Ok(now) if now.file.is_none() && *had_file => tracing::warn!(
+            hint = "put it back, or restart the gateway to run without it",
+            "the settings file is gone; the rules that stood in it hold until the next start"
+        ),
         Ok(now) => {
+            *had_file |= now.file.is_some();
             match gateway.apply(&now.settings, now.origin()).await {
                 Ok(()) => tracing::info!("the rules of the settings were read again and hold"),
                 Err(error) => tracing::error!("the settings were not taken in: {error}"),
