@@ -29,7 +29,11 @@ def to_toml(settings: dict) -> str:
     """Settings as TOML: scalars and lists first, then one table for each nested dict."""
 
     def value(item):
-        # JSON's spelling of strings, numbers, booleans and flat lists is valid TOML too.
+        # JSON's spelling of strings, numbers and booleans is valid TOML too.
+        if isinstance(item, list):
+            return "[" + ", ".join(value(each) for each in item) + "]"
+        if isinstance(item, dict):
+            return "{" + ", ".join(f"{json.dumps(k)} = {value(v)}" for k, v in item.items()) + "}"
         return json.dumps(item)
 
     def table(prefix, items):

@@ -185,21 +185,22 @@ def source_of(entry: dict) -> str:
     return entry["id"].split("/", 1)[0]
 
 
+def fields_of(api: dict, schema: dict) -> dict:
+    """The schemas of an object's fields, in any of its forms."""
+    while "$ref" in schema:
+        found = api
+        for step in schema["$ref"].removeprefix("#/").split("/"):
+            found = found[step]
+        schema = found
+    found = dict(schema.get("properties", {}))
+    for form in schema.get("oneOf", []) + schema.get("anyOf", []) + schema.get("allOf", []):
+        found |= fields_of(api, form)
+    return found
+
+
 def request_fields(api: dict, path: str, method: str) -> dict:
-    """The schemas of the fields that a request's body may have, in any of its forms."""
-
-    def fields(schema):
-        while "$ref" in schema:
-            found = api
-            for step in schema["$ref"].removeprefix("#/").split("/"):
-                found = found[step]
-            schema = found
-        found = dict(schema.get("properties", {}))
-        for form in schema.get("oneOf", []) + schema.get("anyOf", []):
-            found |= fields(form)
-        return found
-
-    return fields(api["paths"][path][method]["requestBody"]["content"]["application/json"]["schema"])
+    """The schemas of the fields that a request's body may have."""
+    return fields_of(api, api["paths"][path][method]["requestBody"]["content"]["application/json"]["schema"])
 
 
 def expires_in(api: dict, seconds: int) -> dict:

@@ -5,6 +5,7 @@ import pytest
 import schemathesis
 from conftest import PATIENT
 from hypothesis import HealthCheck, Phase, settings
+from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 
 @pytest.fixture(scope="session")
@@ -23,10 +24,13 @@ def api_schema(schema_gateway):
     return loaded
 
 
+#: Patterns over tools are a language of their own, of which JSON Schema can't say what is well-formed.
+PATTERNS = {"/api/policy/rules/{name}"}
+
 schema = (
     schemathesis.pytest.from_fixture("api_schema")
-    # Endless by design; test_rest.py reads it.
-    .exclude(path_regex=r"/tail$")
+    # Endless by design; test_rest.py and test_tool_system.py read them.
+    .exclude(path_regex=r"/(tail|watch)$")
     # What would stop the gateway or change the token this test speaks with.
     .exclude(path_regex=r"shutdown|restart|rotate")
     # Sockets are no REST.
@@ -43,5 +47,9 @@ schema = (
     suppress_health_check=list(HealthCheck),
 )
 def test_api_schema(case, schema_gateway):
-    case.call_and_validate(headers={"Authorization": f"Bearer {schema_gateway.owner_token}"}, timeout=20)
+    case.call_and_validate(
+        headers={"Authorization": f"Bearer {schema_gateway.owner_token}"},
+        timeout=20,
+        excluded_checks=[positive_data_acceptance] if case.operation.path in PATTERNS else [],
+    )
     assert schema_gateway.process.poll() is None, schema_gateway.log()

@@ -28,6 +28,17 @@ PATHS = {
     "/api/tools": {"get"},
     "/api/tools/{name}": {"get"},
     "/api/tools/{name}/call": {"post"},
+    "/api/tools/{name}/changes": {"get"},
+    "/api/tools/{name}/accept": {"post"},
+    "/api/approvals": {"get"},
+    "/api/approvals/watch": {"get"},
+    "/api/approvals/{id}": {"post"},
+    "/api/grants": {"get", "post"},
+    "/api/grants/{id}": {"delete"},
+    "/api/policy": {"get"},
+    "/api/policy/rules/{name}": {"put", "delete"},
+    "/api/policy/test": {"post"},
+    "/api/reload": {"post"},
     "/api/devices": {"get"},
     "/api/devices/{id}": {"patch", "delete"},
     "/api/calls": {"get"},
@@ -38,6 +49,7 @@ PATHS = {
     "/api/pair": {"post"},
     "/api/tokens": {"post", "get"},
     "/api/tokens/{id}": {"delete"},
+    "/api/tokens/owner/rotate": {"post"},
 }
 
 

@@ -51,16 +51,33 @@ async def target(gw, http):
     await device.close()
 
 
+#: Calls of no tool at all, for rules that are to do nothing.
+NOTHING = {"tools": ["no-such/*"]}
+
 # (method, path, body, who may, what it answers then, what the owner-only ones must not answer)
 ENDPOINTS = [
     ("GET", "/api/tools", None, CHATS, {200}),
     ("GET", "/api/tools/{tool}", None, CHATS, {200}),
     ("POST", "/api/tools/{tool}/call", {"args": {}}, CHATS, {200}),
+    ("GET", "/api/tools/{tool}/changes", None, {"owner"}, {200}),
+    ("POST", "/api/tools/{tool}/accept", None, {"owner"}, {204}),
+    ("GET", "/api/approvals", None, CHATS, {200}),
+    # A question that is not there looks like one that is another's.
+    ("POST", "/api/approvals/no-such", {"decision": "granted"}, CHATS, {404}),
+    ("GET", "/api/grants", None, {"owner"}, {200}),
+    ("POST", "/api/grants", {"tool": "no-such/tool", "expires_in_s": 1}, {"owner"}, {201}),
+    ("DELETE", "/api/grants/no-such", None, {"owner"}, {404}),
+    ("GET", "/api/policy", None, {"owner"}, {200}),
+    ("PUT", "/api/policy/rules/rights", {"rule": {"effect": "allow", "when": NOTHING}}, {"owner"}, {200, 201}),
+    ("DELETE", "/api/policy/rules/no-such", None, {"owner"}, {404}),
+    ("POST", "/api/policy/test", {"tool": "{tool}"}, {"owner"}, {200}),
     ("GET", "/api/calls", None, CHATS, {200}),
     # A call that is not one's own looks like one that is not there.
     ("GET", "/api/calls/{call}", None, CHATS, {200, 404}),
     ("GET", "/api/calls/export", None, CHATS, {200}),
     ("DELETE", "/api/calls/no-such", None, {"owner"}, {404}),
+    ("POST", "/api/calls/purge", {"before_ms": 0}, {"owner"}, {200}),
+    ("POST", "/api/reload", None, {"owner"}, {204}),
     ("GET", "/api/devices", None, {"owner"}, {200}),
     ("PATCH", "/api/devices/no-such", {}, {"owner"}, {400, 404, 422}),
     ("DELETE", "/api/devices/no-such", None, {"owner"}, {404}),
@@ -75,6 +92,8 @@ ENDPOINTS = [
 @pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda e: f"{e[0]} {e[1]}")
 async def test_rights_rest(net, tokens, target, endpoint, role):
     method, path, body, allowed, answers = endpoint
+    if body == {"tool": "{tool}"}:
+        body = {"tool": target["tool"]}
     response = await net.rest(tokens[role]).request(method, path.format(**target), json=body)
     if role in NOBODY:
         assert response.status_code == 401, response.text
@@ -101,6 +120,28 @@ async def test_rights_what_tells_of_the_gateway(net, tokens, path, role):
         assert response.status_code == 403
     else:
         assert response.status_code in (200, 403)
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize(("path", "allowed"), [("/api/approvals/watch", {"owner"}), ("/api/calls/tail", CHATS)])
+async def test_rights_streams(net, tokens, path, allowed, role):
+    """Endless for whoever may read them, so that only the head is read."""
+    headers = {"Authorization": f"Bearer {tokens[role]}"} if tokens[role] else {}
+    async with net.http.stream("GET", net.gw.url + path, headers=headers) as response:
+        if role in allowed:
+            assert response.status_code == 200
+            assert response.headers["content-type"].startswith("text/event-stream")
+        else:
+            assert response.status_code == (401 if role in NOBODY else 403)
+            await response.aread()
+            assert refusal(response)
+
+
+@pytest.mark.parametrize("role", [role for role in ROLES if role != "owner"])
+async def test_rights_nobody_else_replaces_the_owners_token(net, tokens, role):
+    response = await net.rest(tokens[role]).request("POST", "/api/tokens/owner/rotate")
+    assert response.status_code == (401 if role in NOBODY else 403)
+    assert (await net.rest().get("/api/tools")).status_code == 200
 
 
 @pytest.mark.parametrize("role", ["none", "wrong", "device", "expired"])
