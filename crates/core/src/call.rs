@@ -59,7 +59,13 @@ impl Engine {
         };
         let target = match lookup::target(self, &call) {
             Ok(target) => target,
-            Err(error) => return refuse(call, None, None, error).await,
+            Err(lookup::NoTarget { error, rule }) => {
+                let mut open = OpenRecord::open(self, settings, &call, accepted, None, None, None);
+                if let Some(rule) = &rule {
+                    open.refused_by(rule);
+                }
+                return open.close(Err(error)).await;
+            }
         };
         let arguments = match arguments::of_call(self, settings, &mut call, &target, accepted).await {
             Ok(arguments) => arguments,

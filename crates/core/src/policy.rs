@@ -119,6 +119,11 @@ impl Policy {
         self.decide(caller, tool, spec).effect != Effect::Deny
     }
 
+    /// Whether there are rules that could deny something.
+    pub(crate) fn has_rules(&self) -> bool {
+        !self.rules.is_empty()
+    }
+
     /// Whether a source's word on what its tools do is believed.
     #[must_use]
     pub fn trusts(&self, source: &Slug) -> bool {

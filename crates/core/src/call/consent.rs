@@ -29,8 +29,14 @@ pub(super) async fn obtain(
     let policy = &target.policy;
     let spec = target.tool.spec();
     let asking = Asking { engine, settings, call, target, arguments };
+    // A no that was given before holds whether or not anybody would be asked.
+    let any_denial = engine.grants.any_denial();
+    if any_denial {
+        asking.denied_before(None)?;
+    }
     for (permission, state) in policy.permissions(&call.caller, &target.id, spec) {
         match state {
+            PermissionState::Granted if any_denial => asking.denied_before(Some(permission))?,
             PermissionState::Granted => {}
             PermissionState::Denied => return Err(denied(permission)),
             PermissionState::DeniedAlways => {
@@ -69,6 +75,19 @@ struct Asking<'a> {
 }
 
 impl Asking<'_> {
+    /// Refuses what a grant says no to.
+    fn denied_before(&self, permission: Option<&str>) -> Result<(), ToolError> {
+        match self.earlier(permission) {
+            Some((Verdict::DeniedAlways, grant)) => Err(self.refusal_of(grant, permission)),
+            Some((Verdict::Granted, _)) | None => Ok(()),
+        }
+    }
+
+    fn refusal_of(&self, grant: GrantId, permission: Option<&str>) -> ToolError {
+        let hint = format!("`toolway grants revoke {grant}` changes that");
+        self.refusal(permission, Choice::DeniedAlways).with_hint(hint)
+    }
+
     /// Takes what was answered before, or asks.
     async fn decide(
         &self,
@@ -87,9 +106,7 @@ impl Asking<'_> {
                     open.approved_by(format!("grant:{grant}").into());
                     Ok(())
                 }
-                Verdict::DeniedAlways => Err(self
-                    .refusal(permission.as_deref(), Choice::DeniedAlways)
-                    .with_hint(format!("`toolway grants revoke {grant}` changes that"))),
+                Verdict::DeniedAlways => Err(self.refusal_of(grant, permission.as_deref())),
             };
         }
         let question = self.question(kind, reason, caller_may_answer);

@@ -20,7 +20,20 @@ pub(crate) struct Target {
     pub(crate) decision: Decision,
 }
 
-pub(super) fn target(engine: &Engine, call: &Call) -> Result<Target, ToolError> {
+/// Why there is no tool for a call.
+pub(super) struct NoTarget {
+    pub(super) error: ToolError,
+    /// The rule that keeps the tool from the caller, who is not told.
+    pub(super) rule: Option<String>,
+}
+
+impl From<ToolError> for NoTarget {
+    fn from(error: ToolError) -> Self {
+        Self { error, rule: None }
+    }
+}
+
+pub(super) fn target(engine: &Engine, call: &Call) -> Result<Target, NoTarget> {
     let policy = engine.policy.load_full();
     let may_use = |id: &ToolId, spec: Option<&_>| policy.may_use(&call.caller, id, spec);
     let refusal = || ToolError::not_available(&call.name);
@@ -29,17 +42,32 @@ pub(super) fn target(engine: &Engine, call: &Call) -> Result<Target, ToolError> 
             let decision = policy.decide(&call.caller, &id, Some(tool.spec()));
             Ok(Target { id, tool, barrier, policy, decision })
         }
-        Lookup::Unknown => Err(refusal()),
+        Lookup::Unknown => Err(NoTarget { error: refusal(), rule: denying_rule(engine, &policy, call) }),
         Lookup::Ambiguous(ids) => {
             let names: Vec<_> = ids.iter().map(|id| id.exposed().to_string()).collect();
             let hint = match names.len() {
                 1 => "Give the full name",
                 _ => "Several sources have a tool of this name; say which",
             };
-            Err(refusal().with_hint(format!("{hint}: {}", names.join(", "))))
+            Err(refusal().with_hint(format!("{hint}: {}", names.join(", "))).into())
         }
         Lookup::Away(id) => {
-            Err(refusal().with_hint(format!("{} has a tool of this name, but is not connected", id.source)))
+            let hint = format!("{} has a tool of this name, but is not connected", id.source);
+            Err(refusal().with_hint(hint).into())
         }
+    }
+}
+
+/// The rule that denies a tool to the caller, where the name leads to one that is there.
+fn denying_rule(engine: &Engine, policy: &Policy, call: &Call) -> Option<String> {
+    if !policy.has_rules() {
+        return None;
+    }
+    match engine.registry.read().lookup(&call.name, &call.caller, |_, _| true) {
+        Lookup::Found(id, tool, _) => {
+            let decision = policy.decide(&call.caller, &id, Some(tool.spec()));
+            policy.rule_name(decision).map(str::to_owned)
+        }
+        _ => None,
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use parking_lot::{Mutex, RwLock};
@@ -126,6 +127,8 @@ const MAX_GRANTS: usize = 10_000;
 /// The grants that hold.
 pub struct Grants {
     held: RwLock<Vec<Held>>,
+    /// Whether one of them says no: only then must calls that nobody is asked about be looked for.
+    any_denial: AtomicBool,
     keeper: Arc<dyn GrantKeeper>,
     /// Grants that could not be written, to be said once each.
     unwritten: Mutex<u64>,
@@ -160,21 +163,40 @@ impl Grants {
     /// The grants that were kept before, and who keeps new ones.
     #[must_use]
     pub fn new(kept: Vec<Grant>, keeper: Arc<dyn GrantKeeper>) -> Self {
-        let grants = Self { held: RwLock::default(), keeper, unwritten: Mutex::new(0) };
+        let grants = Self {
+            held: RwLock::default(),
+            any_denial: AtomicBool::new(false),
+            keeper,
+            unwritten: Mutex::new(0),
+        };
         grants.load(kept);
         grants
     }
 
     /// Puts what is kept in the place of what was; those for conversations stay.
     pub fn load(&self, kept: Vec<Grant>) {
-        let mut held = self.held.write();
-        held.retain(|held| matches!(held.grant.whose, GrantFor::Session(..)));
-        for grant in kept {
-            match Globs::new([&grant.tool]) {
-                Ok(tools) => held.push(Held { grant, tools }),
-                Err(error) => tracing::warn!(%error, grant = %grant.id, "a grant can't be used"),
+        self.change(|held| {
+            held.retain(|held| matches!(held.grant.whose, GrantFor::Session(..)));
+            for grant in kept {
+                match Globs::new([&grant.tool]) {
+                    Ok(tools) => held.push(Held { grant, tools }),
+                    Err(error) => tracing::warn!(%error, grant = %grant.id, "a grant can't be used"),
+                }
             }
-        }
+        });
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut Vec<Held>) -> T) -> T {
+        let mut held = self.held.write();
+        let result = change(&mut held);
+        let any = held.iter().any(|held| held.grant.verdict == Verdict::DeniedAlways);
+        self.any_denial.store(any, Ordering::Release);
+        result
+    }
+
+    /// Whether some grant says no.
+    pub(crate) fn any_denial(&self) -> bool {
+        self.any_denial.load(Ordering::Acquire)
     }
 
     /// All that hold, oldest first.
@@ -195,23 +217,24 @@ impl Grants {
             return Err(BadGrant::TooMany(MAX_GRANTS));
         }
         // It holds from now on, so that it also holds where whoever waits for it to be written goes meanwhile.
-        self.held.write().push(Held { grant: grant.clone(), tools });
+        self.change(|held| held.push(Held { grant: grant.clone(), tools }));
         if !matches!(grant.whose, GrantFor::Session(..))
             && let Err(error) = self.keeper.keep(&grant).await
         {
-            self.held.write().retain(|held| held.grant.id != grant.id);
+            self.change(|held| held.retain(|held| held.grant.id != grant.id));
             return Err(error.into());
         }
         Ok(())
     }
 
     fn forget_a_session(&self) -> bool {
-        let mut held = self.held.write();
-        let oldest = held.iter().position(|held| matches!(held.grant.whose, GrantFor::Session(..)));
-        if let Some(at) = oldest {
-            held.remove(at);
-        }
-        oldest.is_some()
+        self.change(|held| {
+            let oldest = held.iter().position(|held| matches!(held.grant.whose, GrantFor::Session(..)));
+            if let Some(at) = oldest {
+                held.remove(at);
+            }
+            oldest.is_some()
+        })
     }
 
     /// Takes a grant back, from the next call on. False where there is none of this id.
@@ -219,12 +242,11 @@ impl Grants {
     /// # Errors
     /// [`NotKept`] where that could not be written: it holds no more, until a restart. It can be tried again.
     pub async fn revoke(&self, id: GrantId) -> Result<bool, NotKept> {
-        let was_there = {
-            let mut held = self.held.write();
+        let was_there = self.change(|held| {
             let before = held.len();
             held.retain(|held| held.grant.id != id);
             held.len() != before
-        };
+        });
         self.keeper.revoke(id).await?;
         Ok(was_there)
     }

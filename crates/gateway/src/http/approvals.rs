@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
@@ -23,6 +24,9 @@ use super::event_stream::{Reader, follow};
 use super::{ApiError, JsonBody, PathOf};
 use crate::access::{Caller, Owner};
 use crate::state::App;
+
+/// How often a watcher is written to.
+const WATCH_ALIVE: Duration = Duration::from_secs(2);
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::default().routes(routes!(list)).routes(routes!(watch)).routes(routes!(answer))
@@ -173,7 +177,9 @@ async fn watch(Owner(token): Owner, State(app): State<Arc<App>>) -> Result<Respo
         .collect();
     let first = stream::iter(open.into_iter().map(Ok::<_, Infallible>));
     let followed = follow(watching, |watching| &mut watching.events, reader, |event, _| event_of(event));
-    Ok(Sse::new(first.chain(followed)).keep_alive(KeepAlive::default()).into_response())
+    // While somebody watches, calls wait for a person; one who has gone without a word is noticed by writing.
+    let alive = KeepAlive::new().interval(WATCH_ALIVE);
+    Ok(Sse::new(first.chain(followed)).keep_alive(alive).into_response())
 }
 
 /// A decision.

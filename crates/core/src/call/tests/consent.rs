@@ -665,6 +665,25 @@ async fn a_rule_that_denies_is_not_overruled_by_a_grant() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_no_given_beforehand_holds_where_nobody_would_be_asked() {
+    let world = World::new(vec![writing("write"), answering("scan", "x")]);
+    assert_eq!(text(&world.run("scan", "{}").await), "x");
+    let no = Grant { verdict: Verdict::DeniedAlways, ..always(None) };
+    world.engine.grants().add(no.clone()).await.unwrap();
+    let refused = world.run("scan", "{}").await;
+    assert_code(&refused, Code::DeniedAlways);
+    let hint = format!("`toolway grants revoke {}` changes that", no.id);
+    assert_eq!(error(&refused).hint.as_deref(), Some(hint.as_str()));
+    assert!(world.engine.grants().revoke(no.id).await.unwrap());
+    assert_eq!(text(&world.run("scan", "{}").await), "x");
+
+    let no_files = Grant { verdict: Verdict::DeniedAlways, ..always(Some("files.write")) };
+    world.engine.grants().add(no_files).await.unwrap();
+    assert_code(&world.run("write", "{}").await, Code::DeniedAlways);
+    assert_eq!(text(&world.run("scan", "{}").await), "x");
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_owner_sets_how_long_a_person_has() {
     let settings = EngineSettings { person_timeout: millis(1500), ..EngineSettings::default() };
     let world = World::with(settings, vec![writing("write")]);

@@ -3,6 +3,7 @@
 use tokio_util::sync::CancellationToken;
 use toolway_types::{Code, ErrorKind, Role, ToolError};
 
+use crate::record::CallNotes;
 use crate::testkit::{
     World, annotated, answering, assert_code, call, call_of, caller, client, document, endless, error,
     lasting, millis, secs, settle, slug, text, tool, with_parameters,
@@ -16,13 +17,16 @@ fn unknown(name: &str) -> ToolError {
     ToolError::new(Code::ToolNotAvailable, format!("Tool {name} is not available"))
 }
 
-/// The call was refused as one of a tool that does not exist, and so it stands in the record.
+/// The call was refused as one of a tool that does not exist, and so it stands in the record, but for the rule, which
+/// is for the owner.
 #[track_caller]
 fn assert_unknown(world: &World, finished: &Finished, name: &str) {
     assert_eq!(*error(finished), unknown(name));
     assert_eq!(finished.tool, None);
     let record = &world.recorder.of(finished.id)[0];
-    assert_eq!((&record.opened.tool, &record.opened.arguments, &record.notes), (&None, &None, &None));
+    assert_eq!((&record.opened.tool, &record.opened.arguments), (&None, &None));
+    let only_a_rule = record.notes.as_ref().map(|notes| CallNotes { rule: None, ..CallNotes::clone(notes) });
+    assert_eq!(only_a_rule.unwrap_or_default(), CallNotes::default());
     assert_eq!(record.attempts, 0);
 }
 
@@ -38,7 +42,11 @@ async fn what_is_denied_looks_the_same_as_what_is_not_there_by_every_name() {
         for name in ["scan", "phone__scan"] {
             let finished = world.engine.call(call_of(who.clone(), name)).await;
             assert_unknown(&world, &finished, name);
+            let rule = world.recorder.of(finished.id)[0].notes.as_ref().and_then(|notes| notes.rule.clone());
+            assert_eq!(rule.as_deref(), Some("policy.rules[0]"));
         }
+        let none = world.engine.call(call_of(who.clone(), "nothing")).await;
+        assert_eq!(world.recorder.of(none.id)[0].notes, None);
         assert_eq!(text(&world.engine.call(call_of(who, "ring")).await), "rang");
     }
     // Nor do arguments or a key tell it from one that is not there.
