@@ -83,7 +83,11 @@ impl Engine {
                 return open.close(Err(error)).await;
             }
         };
-        let turn = match once::claim(self, settings, &mut call, &target, &arguments).await {
+        let claim = match call.idempotency_key {
+            None => once::Claim::Free(None),
+            Some(_) => Box::pin(once::claim(self, settings, &mut call, &target, &arguments)).await,
+        };
+        let turn = match claim {
             once::Claim::Free(turn) => turn,
             once::Claim::Earlier(finished) => return finished,
             once::Claim::Refused(error) => {

@@ -14,10 +14,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use jiff::tz::{TimeZone, TimeZoneDatabase};
+use jiff::tz::TimeZone;
 use parking_lot::Mutex;
 use toolway_core::{Engine, HookEntry, Keep, Lease, Tool};
 use toolway_tools::builtin::files::{FileAccess, Folder};
+use toolway_tools::builtin::time::Zones;
 use toolway_tools::builtin::{self, BuiltinSettings};
 use toolway_tools::own::{Loaded, OwnTool, Refused};
 use toolway_tools::secrets::SecretReader;
@@ -34,10 +35,8 @@ pub(crate) use watch::watch;
 /// What the gateway's own tools and hooks are given from outside: nothing here asks the environment.
 #[derive(Clone)]
 pub struct ToolSurroundings {
-    /// The computer's zone.
-    pub zone: TimeZone,
-    /// Which zones there are.
-    pub zones: TimeZoneDatabase,
+    /// The computer's zone, and which zones there are.
+    pub zones: Zones,
     /// The variables that commands may be given.
     pub environment: HashMap<OsString, OsString>,
     /// Reads secrets from where they are kept.
@@ -48,7 +47,7 @@ pub struct ToolSurroundings {
 
 impl fmt::Debug for ToolSurroundings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolSurroundings").field("zone", &self.zone).finish_non_exhaustive()
+        f.debug_struct("ToolSurroundings").field("zones", &self.zones).finish_non_exhaustive()
     }
 }
 
@@ -56,8 +55,7 @@ impl Default for ToolSurroundings {
     /// UTC, no variables, no secrets, nobody trusted.
     fn default() -> Self {
         Self {
-            zone: TimeZone::UTC,
-            zones: jiff::tz::db().clone(),
+            zones: Zones::new(|| (TimeZone::UTC, jiff::tz::db().clone())),
             environment: HashMap::new(),
             secrets: Arc::new(secrets::NoSecrets),
             tls: TlsMaker::new(|| Err("no certificate authorities were given".to_owned())),
@@ -224,7 +222,6 @@ impl Toolbox {
             .map_err(|bad| SettingError::of_tools("tools.files.folders", bad.to_string()))?;
         builtin::tools(BuiltinSettings {
             clock: Arc::clone(&self.clock),
-            zone: self.surroundings.zone.clone(),
             zones: self.surroundings.zones.clone(),
             files: Arc::new(files),
             catalogue: Arc::new(EngineCatalogue::of(&self.engine)),

@@ -11,6 +11,7 @@ use jiff::tz::TimeZone;
 use toolway_core::{Caller, Keep, Registry, ToolSpec};
 use toolway_tools::builtin::files::FileAccess;
 use toolway_tools::builtin::find::Catalogue;
+use toolway_tools::builtin::time::Zones;
 use toolway_tools::builtin::{self, BuiltinSettings};
 use toolway_tools::web::{GuardedClient, SystemResolver, TlsMaker, WebSettings};
 use toolway_types::{Slug, SystemClock, ToolId};
@@ -40,8 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let began = now();
         let tools = builtin::tools(BuiltinSettings {
             clock: Arc::new(SystemClock),
-            zone: TimeZone::UTC,
-            zones: jiff::tz::db().clone(),
+            zones: Zones::new(|| (TimeZone::UTC, jiff::tz::db().clone())),
             files: Arc::new(FileAccess::new(folder.path(), Vec::new())?),
             catalogue: Arc::new(Nothing),
             http: Arc::clone(&client),

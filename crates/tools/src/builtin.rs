@@ -14,7 +14,6 @@ mod typed;
 
 use std::sync::Arc;
 
-use jiff::tz::{TimeZone, TimeZoneDatabase};
 use toolway_core::{BadSpec, Tool};
 use toolway_types::Clock;
 
@@ -22,6 +21,7 @@ use crate::naming::check_own_names;
 use crate::web::GuardedClient;
 use files::FileAccess;
 use find::Catalogue;
+use time::Zones;
 
 pub(crate) use typed::typed;
 
@@ -29,11 +29,8 @@ pub(crate) use typed::typed;
 pub struct BuiltinSettings {
     /// Tells the time.
     pub clock: Arc<dyn Clock>,
-    /// The computer's own zone, in which the time is told where a call names none.
-    pub zone: TimeZone,
-    /// Which zones there are. `jiff::tz::db()` has the computer's, or, where it has none, those that come
-    /// with Toolway.
-    pub zones: TimeZoneDatabase,
+    /// The computer's own zone, in which the time is told where a call names none, and which zones there are.
+    pub zones: Zones,
     /// Which files may be read and written.
     pub files: Arc<FileAccess>,
     /// Which tools there are.
@@ -44,7 +41,7 @@ pub struct BuiltinSettings {
 
 impl std::fmt::Debug for BuiltinSettings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("BuiltinSettings").field("zone", &self.zone).finish_non_exhaustive()
+        f.debug_struct("BuiltinSettings").field("zones", &self.zones).finish_non_exhaustive()
     }
 }
 
@@ -57,9 +54,9 @@ pub const NAMES: &[&str] =
 /// # Errors
 /// [`BadSpec`] where one of them is not fit to be offered, or two have one name.
 pub fn tools(settings: BuiltinSettings) -> Result<Vec<Arc<dyn Tool>>, BadSpec> {
-    let BuiltinSettings { clock, zone, zones, files, catalogue, http } = settings;
+    let BuiltinSettings { clock, zones, files, catalogue, http } = settings;
     let tools = vec![
-        time::tool(clock, zone, zones)?,
+        time::tool(clock, zones)?,
         files::read_tool(files.clone())?,
         files::write_tool(files.clone())?,
         files::list_tool(files)?,

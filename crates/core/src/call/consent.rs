@@ -17,6 +17,16 @@ use crate::policy::definition::{Effect, PermissionState};
 const PREVIEW: usize = 2048;
 const TAKE_BACK: &str = "The owner can take that back with `toolway grants revoke`";
 
+/// Whether anybody might have to be asked, or have been: for most calls not.
+pub(super) fn may_be_wanted(engine: &Engine, call: &Call, target: &Target) -> bool {
+    let policy = &target.policy;
+    let states = || policy.permissions(&call.caller, &target.id, target.tool.spec());
+    policy.approval(target.decision) != Approval::NotNeeded
+        || engine.grants.any_denial()
+        || (policy.holds_changed_tools() && engine.changed.contains(&target.id))
+        || states().any(|(_, state)| state != PermissionState::Granted)
+}
+
 /// Gets a person's consent where the rules want it. The time that takes is not the call's.
 pub(super) async fn obtain(
     engine: &Engine,

@@ -30,7 +30,7 @@ impl Hooked {
         target: &Target,
         context: &CallContext,
         arguments: &Arguments,
-    ) -> Option<Self> {
+    ) -> Option<Box<Self>> {
         if entries.is_empty() {
             return None;
         }
@@ -55,7 +55,7 @@ impl Hooked {
             session: caller.session.clone(),
             arguments: arguments.clone(),
         };
-        Some(Self { entries: entries.clone(), mine, call })
+        Some(Box::new(Self { entries: entries.clone(), mine, call }))
     }
 
     fn mine(&self) -> impl Iterator<Item = &HookEntry> {

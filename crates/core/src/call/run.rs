@@ -33,16 +33,17 @@ pub(super) async fn run(
     arguments: Arguments,
     mut open: OpenRecord<'_>,
 ) -> Finished {
-    let asked = {
-        let consent = consent::obtain(engine, settings, &call, &target, &arguments, &mut open);
-        tokio::select! {
+    if consent::may_be_wanted(engine, &call, &target) {
+        // Apart, as all that few calls need, so that the way of every other call is no longer for it.
+        let consent = Box::pin(consent::obtain(engine, settings, &call, &target, &arguments, &mut open));
+        let asked = tokio::select! {
             biased;
             consent = consent => consent,
             reason = ended_from_outside(engine, call.cancel.as_ref()) => Err(ended(reason)),
+        };
+        if let Err(refused) = asked {
+            return open.close(Err(refused)).await;
         }
-    };
-    if let Err(refused) = asked {
-        return open.close(Err(refused)).await;
     }
     let spec = target.tool.spec();
     let limits = Limits { run: limit(settings, &call, &target), silence: spec.progress_timeout() };
@@ -63,7 +64,7 @@ pub(super) async fn run(
                 open.committed().await;
                 match &mut hooked {
                     None => Ok(arguments),
-                    Some(hooked) => hooked.before(engine, settings, &target, &mut open).await,
+                    Some(hooked) => Box::pin(hooked.before(engine, settings, &target, &mut open)).await,
                 }
             } => arguments,
         };
@@ -81,7 +82,7 @@ pub(super) async fn run(
     };
     let result = match hooked {
         None => result,
-        Some(hooked) => hooked.after(result, context.is_dispatched(), &mut open).await,
+        Some(hooked) => Box::pin(hooked.after(result, context.is_dispatched(), &mut open)).await,
     };
     open.close(result.and_then(|output| within_size(output, settings.output_bytes, &context))).await
 }

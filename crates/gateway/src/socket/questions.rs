@@ -12,18 +12,28 @@ use super::close::Close;
 use super::outbox::Outbox;
 use super::session::Session;
 
-/// Sends a call's questions to its client, which must know them: there were none in version 1.
-pub(super) fn sink(session: &Session) -> Option<QuestionSink> {
+/// Sends the questions of a connection's calls to its client, which must know them: there were none in version 1.
+/// Made at the first call, for all of them.
+pub(super) fn sink(session: &mut Session) -> Option<QuestionSink> {
     if session.version < 2 {
         return None;
     }
+    if let Some(sink) = &session.questions {
+        return Some(sink.clone());
+    }
+    let sink = make(session);
+    session.questions = Some(sink.clone());
+    Some(sink)
+}
+
+fn make(session: &Session) -> QuestionSink {
     let (outbox, clock): (Outbox, Arc<dyn Clock>) = (session.outbox.clone(), session.app.clock.clone());
-    Some(Arc::new(move |event: &QuestionEvent| {
+    Arc::new(move |event: &QuestionEvent| {
         if let QuestionEvent::Asked(question) = event {
             // A client that does not read is closed, which withdraws the question.
             outbox.try_send(GatewayMessage::from(request(question, clock.now_ms())).encode());
         }
-    }))
+    })
 }
 
 fn request(question: &Question, now_ms: i64) -> PermissionRequest {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::ws::Utf8Bytes;
 use tokio_util::sync::CancellationToken;
+use toolway_core::consent::QuestionSink;
 use toolway_wire::from_client::Connect;
 use toolway_wire::from_gateway::{Connected, ErrorMessage};
 use toolway_wire::{
@@ -59,6 +60,8 @@ pub(crate) struct Session {
     /// Cancelled when another socket takes this one's seat.
     displaced: CancellationToken,
     pub(crate) calls: ChatCalls,
+    /// Where the questions of its calls go, once there has been a call.
+    pub(crate) questions: Option<QuestionSink>,
 }
 
 impl Session {
@@ -82,6 +85,7 @@ impl Session {
             stay: None,
             displaced: CancellationToken::new(),
             calls,
+            questions: None,
         }
     }
 

@@ -2,7 +2,8 @@
 
 mod zones;
 
-use std::sync::Arc;
+use std::fmt;
+use std::sync::{Arc, LazyLock};
 
 use jiff::ZonedDateTime;
 use jiff::tz::{TimeZone, TimeZoneDatabase};
@@ -39,12 +40,35 @@ struct Request {
     format: Option<String>,
 }
 
-/// The tool. `zone` is the computer's own.
-pub(super) fn tool(
-    clock: Arc<dyn Clock>,
-    zone: TimeZone,
-    zones: TimeZoneDatabase,
-) -> Result<Arc<dyn Tool>, BadSpec> {
+/// The computer's own zone, and which zones there are. They are looked for when the time is first asked for:
+/// finding them means reading a folder of several hundred files.
+#[derive(Clone)]
+pub struct Zones(Arc<LazyLock<Found, Box<dyn FnOnce() -> Found + Send>>>);
+
+/// The computer's own zone, and all zones.
+type Found = (TimeZone, TimeZoneDatabase);
+
+impl Zones {
+    /// Zones that a function finds. `jiff::tz::db()` has the computer's, or, where it has none, those that come
+    /// with Toolway.
+    #[must_use]
+    pub fn new(find: impl FnOnce() -> Found + Send + 'static) -> Self {
+        Self(Arc::new(LazyLock::new(Box::new(find))))
+    }
+
+    fn get(&self) -> &Found {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Zones {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Zones")
+    }
+}
+
+/// The tool.
+pub(super) fn tool(clock: Arc<dyn Clock>, zones: Zones) -> Result<Arc<dyn Tool>, BadSpec> {
     let document = SpecDocument {
         description: Some("Get the current date and time".to_owned()),
         title: Some("Current time".to_owned()),
@@ -52,8 +76,15 @@ pub(super) fn tool(
         ..SpecDocument::named("get_current_time")
     };
     typed(document, PARAMETERS, ANNOTATIONS, move |request: Request, _cx| {
-        let told = tell(&*clock, &zone, &zones, &request).map(ToolOutput::text);
-        async move { told }
+        let (clock, zones) = (Arc::clone(&clock), zones.clone());
+        // The first one reads files.
+        let told = tokio::task::spawn_blocking(move || {
+            let (own, all) = zones.get();
+            tell(&*clock, own, all, &request).map(ToolOutput::text)
+        });
+        async move {
+            told.await.unwrap_or_else(|error| Err(ToolError::new(Code::ToolPanicked, error.to_string())))
+        }
     })
 }
 
