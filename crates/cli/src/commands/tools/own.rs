@@ -25,7 +25,7 @@ const FORM: &str = "docs/own-tools.md shows how tools are defined";
 /// Flags of `tools add`.
 #[derive(Debug, Args)]
 pub(crate) struct AddArgs {
-    /// TOML file with one [[tool]]
+    /// TOML file that defines one tool
     #[arg(value_name = "FILE")]
     file: PathBuf,
     #[command(flatten)]
