@@ -20,6 +20,9 @@ const WAITING_KIB: usize = 64 << 10;
 /// Registrations that are compared in one go.
 const BATCH: usize = 64;
 
+/// Specs that are compared in one round.
+const ROUND: usize = 64;
+
 /// Compares specs.
 #[derive(Debug)]
 pub(crate) struct Changes {
@@ -62,20 +65,25 @@ struct Printed {
 type Specs = BTreeMap<ToolName, Printed>;
 
 /// The fingerprints of all specs of a batch; equal specs are shared, so each is made once. Where a source registered
-/// a tool in two ways, the second is in another round: what came first passes, and what came then is a change.
+/// a tool in two ways, the second is in another round: what came first passes, and what came then is a change. A
+/// round is small, since the texts of its specs are in memory several times over while they are written.
 fn printed(batch: Vec<Registered>) -> Vec<BTreeMap<Slug, Specs>> {
     let mut made = HashMap::<*const ToolSpec, Fingerprint>::new();
     let mut rounds = Vec::new();
     let mut round = BTreeMap::<Slug, Specs>::new();
+    let mut in_round = 0;
     for Registered { source, specs, .. } in batch {
         for spec in specs {
             // All specs of the batch were alive when it began, so no two of them have one address.
             let address = Arc::as_ptr(&spec);
             let fingerprint = *made.entry(address).or_insert_with(|| document::fingerprint(&spec));
             let is_another = |seen: &Printed| seen.fingerprint != fingerprint;
-            if round.get(&source).and_then(|specs| specs.get(spec.name())).is_some_and(is_another) {
+            let clashes = round.get(&source).and_then(|specs| specs.get(spec.name())).is_some_and(is_another);
+            if clashes || in_round >= ROUND {
                 rounds.push(std::mem::take(&mut round));
+                in_round = 0;
             }
+            in_round += 1;
             let of_source = round.entry(source.clone()).or_default();
             of_source.insert(spec.name().clone(), Printed { spec, fingerprint });
         }
