@@ -9,7 +9,7 @@ mod tail;
 
 use clap::Subcommand;
 use serde::Deserialize;
-use toolway_types::RawJson;
+use toolway_types::{RawJson, ToolId};
 
 use crate::context::Context;
 use crate::print::style::Style;
@@ -67,7 +67,8 @@ struct Call {
 impl Call {
     /// The tool's name as it is called.
     fn tool_name(&self) -> String {
-        self.tool.as_ref().map_or_else(|| self.name.clone(), |id| id.replacen('/', "__", 1))
+        let exposed = |id: &String| id.parse::<ToolId>().ok().map(|id| id.exposed().to_string());
+        self.tool.as_ref().and_then(exposed).unwrap_or_else(|| self.name.clone())
     }
 
     /// How it ended, with the style of that.
@@ -94,5 +95,24 @@ pub(crate) async fn run(command: CallsCommand, context: &Context) -> Done {
         CallsCommand::Export(args) => export::run(&args, context).await,
         CallsCommand::Remove(args) => remove::run(&args, context).await,
         CallsCommand::Purge(args) => remove::purge(&args, context).await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Call;
+
+    #[test]
+    fn a_tool_is_named_as_it_is_called() {
+        let named = |tool: &str| {
+            let call = format!(
+                r#"{{"call_id":"1","name":"given","tool":{tool},"caller":"owner","role":"owner","door":"rest",
+                    "status":"success","started_ms":0}}"#
+            );
+            serde_json::from_str::<Call>(&call).unwrap().tool_name()
+        };
+        assert_eq!(named(r#""builtin/read_file""#), "read_file");
+        assert_eq!(named(r#""pixel-8/camera""#), "pixel-8__camera");
+        assert_eq!(named("null"), "given");
     }
 }
