@@ -1,0 +1,84 @@
+//! What a turn is started with.
+
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use toolway_core::OwnTools;
+use toolway_core::consent::QuestionSink;
+use toolway_models::{Message, ModelOptions, OutputSchema, Part, ToolChoice, ToolDefinition};
+use toolway_types::{CallId, Principal};
+
+use crate::event::TurnEvent;
+
+/// A turn in a session.
+pub struct TurnRequest {
+    /// The session's id.
+    pub session: Arc<str>,
+    /// Who asks.
+    pub principal: Arc<Principal>,
+    /// What.
+    pub input: TurnInput,
+    /// The registration of the asking connection, whose tools the agent has besides its own.
+    pub own: Option<OwnTools>,
+    /// Where questions to the person go, where there is one to be asked.
+    pub questions: Option<QuestionSink>,
+    /// Whether [`TurnEvent::DebugPrompt`] is wanted.
+    pub debug: bool,
+}
+
+impl std::fmt::Debug for TurnRequest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TurnRequest").field("session", &self.session).finish_non_exhaustive()
+    }
+}
+
+/// What a turn answers.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TurnInput {
+    /// A new message: text, pictures.
+    Message(Vec<Part>),
+    /// The last message of the person, again; the answer that it had is taken out of the session.
+    Regenerate,
+}
+
+/// A turn without a session: the caller brings the whole conversation, and nothing of it is kept but the records of
+/// its calls and what it cost.
+pub struct StatelessRequest {
+    /// The agent's name.
+    pub agent: String,
+    /// Who asks.
+    pub principal: Arc<Principal>,
+    /// System messages of the caller, which stand after the agent's own prompt.
+    pub system: Vec<String>,
+    /// The conversation.
+    pub messages: Vec<Message>,
+    /// Tools that the caller runs itself: a call of one ends the turn.
+    pub client_tools: Vec<ToolDefinition>,
+    /// Whether the model must call one.
+    pub tool_choice: ToolChoice,
+    /// The form that the answer must have.
+    pub output: Option<OutputSchema>,
+    /// What the caller wants otherwise than the agent.
+    pub options: ModelOptions,
+}
+
+impl std::fmt::Debug for StatelessRequest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StatelessRequest").field("agent", &self.agent).finish_non_exhaustive()
+    }
+}
+
+/// Somebody's view of a running turn. Dropping it does not end a session's turn, which goes on for whoever comes
+/// back; it ends a stateless one.
+#[derive(Debug)]
+pub struct TurnViewer {
+    /// The turn's id, under which its calls are recorded.
+    pub turn: Arc<str>,
+    /// Text of the turn that was there before this view began; empty for whoever started it.
+    pub text_so_far: String,
+    /// Calls that are under way at that time: id, name.
+    pub calls_so_far: Vec<(CallId, String)>,
+    /// What happens from then on. Bounded: a viewer that does not read holds the turn up, for as long as its own
+    /// door lets it.
+    pub events: mpsc::Receiver<TurnEvent>,
+}
