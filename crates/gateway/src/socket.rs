@@ -6,7 +6,7 @@ pub(crate) mod close;
 pub(crate) mod connection;
 pub(crate) mod device;
 pub(crate) mod outbox;
+pub(crate) mod peer;
 mod questions;
 mod register;
-pub(crate) mod session;
 pub(crate) mod upgrade;

@@ -19,7 +19,7 @@ use uuid::Uuid;
 use super::close::{Close, GOING_AWAY, TAKEN_OVER, TOKEN_ENDED};
 use super::connection::{self, Terms};
 use super::outbox::Outbox;
-use super::session::{Introduction, Kind, Session};
+use super::peer::{Introduction, Kind, Peer};
 use crate::access::authenticate::refuse;
 use crate::access::{Ended, Refusal, TokenState};
 use crate::http::{ApiError, QueryOf};
@@ -145,8 +145,8 @@ async fn serve(
         // The queue is new and empty.
         outbox.try_send(start);
     }
-    let mut session = Session::new(app.clone(), token.clone(), kind, version, outbox.clone(), introduction);
-    let (displaced, closing, held) = (session.displaced(), app.closing.clone(), token.clone());
+    let mut peer = Peer::new(app.clone(), token.clone(), kind, version, outbox.clone(), introduction);
+    let (displaced, closing, held) = (peer.displaced(), app.closing.clone(), token.clone());
     let ending = async move {
         tokio::select! {
             why = held.ended() => Close::with(TOKEN_ENDED, format!("{}: {}", code_of(why), why.reason())),
@@ -154,7 +154,7 @@ async fn serve(
             () = closing.cancelled() => Close::with(GOING_AWAY, "the gateway is shutting down"),
         }
     };
-    let close = connection::serve(socket, &mut session, &outbox, queue, terms, ending, Session::leave).await;
+    let close = connection::serve(socket, &mut peer, &outbox, queue, terms, ending, Peer::leave).await;
     tracing::debug!(token = %token.id(), ?kind, ?close, "a connection ended");
 }
 

@@ -47,7 +47,7 @@ pub(crate) struct Introduction {
 }
 
 /// One connection.
-pub(crate) struct Session {
+pub(crate) struct Peer {
     pub(crate) app: Arc<App>,
     pub(crate) token: Arc<TokenState>,
     pub(crate) kind: Kind,
@@ -64,7 +64,7 @@ pub(crate) struct Session {
     pub(crate) questions: Option<QuestionSink>,
 }
 
-impl Session {
+impl Peer {
     pub(crate) fn new(
         app: Arc<App>,
         token: Arc<TokenState>,
@@ -308,7 +308,7 @@ impl Session {
     }
 }
 
-impl Receiver for Session {
+impl Receiver for Peer {
     async fn text(&mut self, frame: Utf8Bytes) -> Result<(), Close> {
         let decoded = if frame.len() > PARSE_APART {
             let decoded = tokio::task::spawn_blocking(move || ClientMessage::decode(frame.as_str())).await;
