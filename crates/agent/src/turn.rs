@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use parking_lot::RwLock;
 use tokio::sync::mpsc;
 use toolway_core::OwnTools;
 use toolway_core::consent::QuestionSink;
@@ -18,8 +19,9 @@ pub struct TurnRequest {
     pub principal: Arc<Principal>,
     /// What.
     pub input: TurnInput,
-    /// The registration of the asking connection, whose tools the agent has besides its own.
-    pub own: Option<OwnTools>,
+    /// The registration of the asking connection, whose tools the agent has besides its own. Read anew at each
+    /// request to the model: a client may register its first tool in mid-turn.
+    pub own: OwnRegistration,
     /// Where questions to the person go, where there is one to be asked.
     pub questions: Option<QuestionSink>,
     /// Whether [`TurnEvent::DebugPrompt`] is wanted.
@@ -29,6 +31,24 @@ pub struct TurnRequest {
 impl std::fmt::Debug for TurnRequest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("TurnRequest").field("session", &self.session).finish_non_exhaustive()
+    }
+}
+
+/// What a connection has registered, as it is now: the connection sets it, its turns read it. Cheap to clone; all
+/// clones are one.
+#[derive(Debug, Clone, Default)]
+pub struct OwnRegistration(Arc<RwLock<Option<OwnTools>>>);
+
+impl OwnRegistration {
+    /// The registration; none while nothing was registered.
+    #[must_use]
+    pub fn current(&self) -> Option<OwnTools> {
+        self.0.read().clone()
+    }
+
+    /// Says what it is from now on.
+    pub fn set(&self, own: Option<OwnTools>) {
+        *self.0.write() = own;
     }
 }
 
