@@ -140,6 +140,7 @@ async fn serve(
             message_count: 0,
             name: introduction.name.clone(),
             persona: introduction.persona.clone(),
+            busy: None,
         };
         let start = toolway_wire::GatewayMessage::from(start).encode();
         // The queue is new and empty.
