@@ -77,6 +77,9 @@ structs! {
         /// The agent's name.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         persona: Option<String>,
+        /// The model that answers, as `NAME/ID`; not there where none is set up. Since 2.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
         /// Whether a turn is running, which is shown from here on. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         busy: Option<bool>,
@@ -243,6 +246,15 @@ structs! {
         /// The currency of `cost`. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         currency: Option<String>,
+        /// How often the model was asked. Since 2.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rounds: Option<u32>,
+        /// How many tools it called. Since 2.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tool_calls: Option<u32>,
+        /// Why its last answer ended: `stop`, `length`, or another word. Since 2.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        finish: Option<String>,
     }
 
     /// Tokens used.
@@ -258,7 +270,17 @@ structs! {
     }
 
     /// `aborted`.
-    Aborted {}
+    Aborted {
+        /// Tokens used. Since 2.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        usage: Option<Usage>,
+        /// What it cost. Since 2.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost: Option<f64>,
+        /// The currency of `cost`. Since 2.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        currency: Option<String>,
+    }
 
     /// `abort_ack`.
     AbortAck {
@@ -290,6 +312,9 @@ structs! {
         /// What to do about it. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         hint: Option<String>,
+        /// Where a turn failed: the fine reason. Since 2.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
     }
 }
 

@@ -105,7 +105,7 @@ impl Peer {
 
     pub(crate) async fn complain(&self, code: &str, message: impl Into<String>) -> Result<(), Close> {
         self.app.metrics.refused(code);
-        self.say(ErrorMessage { message: message.into(), code: Some(code.to_owned()), hint: None }).await
+        self.say(ErrorMessage { message: message.into(), code: Some(code.to_owned()), ..ErrorMessage::default() }).await
     }
 
     async fn handle(&mut self, message: ClientMessage) -> Result<(), Close> {

@@ -140,7 +140,7 @@ async fn serve(
             message_count: 0,
             name: introduction.name.clone(),
             persona: introduction.persona.clone(),
-            busy: None,
+            ..SessionStart::default()
         };
         let start = toolway_wire::GatewayMessage::from(start).encode();
         // The queue is new and empty.
