@@ -3,13 +3,30 @@
 //!
 //! Nothing here runs a tool, keeps a conversation or reads the environment: keys and addresses are handed in.
 
+mod anthropic;
+mod answer;
+mod body;
 pub mod collect;
+pub mod config;
 pub mod error;
 pub mod event;
+mod exchange;
+mod failure;
+mod gemini;
+mod lenient;
 pub mod message;
+pub mod names;
+mod openai;
+mod openai_responses;
+pub mod presets;
 pub mod provider;
+pub mod replay;
 pub mod request;
+mod result;
+mod retry;
+pub mod schema;
 pub mod tools;
+pub mod transport;
 pub mod usage;
 
 pub use collect::{Collected, Collector};

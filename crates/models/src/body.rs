@@ -1,0 +1,90 @@
+//! Writes the body of a request field by field, straight into bytes. What the owner adds (`ModelOptions::extra`)
+//! stands in place of a field of ours that has the same name.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde::Serialize;
+use toolway_types::{JsonObject, Outcome};
+
+use crate::error::{ModelError, ModelErrorKind};
+use crate::message::{Message, Part};
+
+/// A body under way.
+pub(crate) struct BodyWriter<'a> {
+    bytes: Vec<u8>,
+    extra: &'a JsonObject,
+    failed: Option<serde_json::Error>,
+}
+
+impl<'a> BodyWriter<'a> {
+    /// An object with no field yet, for about `size` bytes.
+    pub(crate) fn new(extra: &'a JsonObject, size: usize) -> Self {
+        let mut bytes = Vec::with_capacity(size);
+        bytes.push(b'{');
+        Self { bytes, extra, failed: None }
+    }
+
+    /// One more field.
+    pub(crate) fn field(&mut self, name: &str, value: &(impl Serialize + ?Sized)) {
+        if !self.extra.contains_key(name) {
+            self.write(name, value);
+        }
+    }
+
+    /// One more field, where there is a value.
+    pub(crate) fn some(&mut self, name: &str, value: Option<&(impl Serialize + ?Sized)>) {
+        if let Some(value) = value {
+            self.field(name, value);
+        }
+    }
+
+    /// The body, with what the owner adds at its end.
+    ///
+    /// # Errors
+    /// Where something in it has no JSON form.
+    pub(crate) fn finish(mut self, provider: &Arc<str>) -> Result<Bytes, ModelError> {
+        for (name, value) in self.extra {
+            self.write(name, value);
+        }
+        self.bytes.push(b'}');
+        match self.failed {
+            None => Ok(self.bytes.into()),
+            Some(error) => {
+                let message = format!("the request can't be written: {error}");
+                Err(ModelError::new(ModelErrorKind::InvalidRequest, Arc::clone(provider), message))
+            }
+        }
+    }
+
+    fn write(&mut self, name: &str, value: &(impl Serialize + ?Sized)) {
+        if self.bytes.len() > 1 {
+            self.bytes.push(b',');
+        }
+        let written = serde_json::to_writer(&mut self.bytes, name).and_then(|()| {
+            self.bytes.push(b':');
+            serde_json::to_writer(&mut self.bytes, value)
+        });
+        if let Err(error) = written {
+            self.failed.get_or_insert(error);
+        }
+    }
+}
+
+/// About how many bytes a conversation takes in a body.
+pub(crate) fn conversation_size(messages: &[Message]) -> usize {
+    const FRAME: usize = 64;
+    let of = |part: &Part| match part {
+        Part::Text { text, .. } | Part::Thinking { text, .. } => text.len(),
+        Part::Image { data, .. } => data.len(),
+        Part::ToolCall(call) => call.arguments.len() + FRAME,
+        Part::ToolResult(result) => match &*result.outcome {
+            Outcome::Success(output) => output.size(),
+            Outcome::Error(error) => error.message.len(),
+        },
+    };
+    messages.iter().flat_map(|message| &message.parts).map(|part| of(part) + FRAME).sum()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,435 @@
+//! Understands the answers of Chat Completions.
+//!
+//! A tool call comes in pieces and counts as whole only when the answer ended properly: at `[DONE]`, or with a
+//! `finish_reason`. An answer that stops without either is cut off, and its calls are not given out.
+
+use std::sync::Arc;
+
+use serde_json::Map;
+use serde_json::value::RawValue;
+use toolway_types::{CallId, RawJson};
+
+use super::call::is_object;
+use super::chunk::{CallDelta, Choice, Chunk, Delta, Said, Spoken, WireUsage};
+use crate::answer::{Decoder, Events, Progress, not_understood};
+use crate::config::ProviderConfig;
+use crate::event::{FinishReason, ModelEvent};
+use crate::failure::{self, Failure, Said as SaidError};
+use crate::message::{Opaque, Part, ToolCall};
+use crate::request::ModelRequest;
+use crate::tools::{ConvertedTools, ToolSet};
+use crate::transport::SseEvent;
+
+/// Most tool calls in one answer.
+const MAX_CALLS: usize = 256;
+
+/// The decoder.
+pub(super) struct ChatDecoder {
+    config: Arc<ProviderConfig>,
+    model: Arc<str>,
+    tools: Arc<ToolSet>,
+    /// What turns arguments back that were given in strict form.
+    restore: Option<Arc<ConvertedTools>>,
+    progress: Progress,
+    started: bool,
+    open: Open,
+    text: String,
+    thinking: String,
+    /// The items of `reasoning_details`, in order.
+    details: Vec<RawJson>,
+    calls: Vec<Call>,
+    refused: bool,
+    finish: Option<FinishReason>,
+}
+
+/// The part that is under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Open {
+    Nothing,
+    Text,
+    Thinking,
+}
+
+/// A tool call that is under way.
+#[derive(Debug, Default)]
+struct Call {
+    index: Option<u64>,
+    id: String,
+    name: String,
+    arguments: String,
+    extra: Option<RawJson>,
+    /// How many bytes of the arguments were given out; none where the call was not told yet.
+    told: Option<usize>,
+}
+
+impl ChatDecoder {
+    pub(super) fn new(
+        config: Arc<ProviderConfig>,
+        request: &ModelRequest,
+        restore: Option<Arc<ConvertedTools>>,
+    ) -> Self {
+        Self {
+            config,
+            model: Arc::clone(&request.model),
+            tools: Arc::clone(&request.tools),
+            restore,
+            progress: Progress::Going,
+            started: false,
+            open: Open::Nothing,
+            text: String::new(),
+            thinking: String::new(),
+            details: Vec::new(),
+            calls: Vec::new(),
+            refused: false,
+            finish: None,
+        }
+    }
+
+    fn chunk(&mut self, data: &str, out: &mut Events) -> Result<(), Failure> {
+        let chunk: Chunk<'_> = self.parse(data)?;
+        if let Some(usage) = &chunk.usage {
+            self.usage(usage, out);
+        }
+        if let Some(groq) = &chunk.x_groq {
+            if let Some(usage) = &groq.usage {
+                self.usage(usage, out);
+            }
+            if let Some(error) = groq.error.as_deref().filter(|error| !error.is_empty()) {
+                return Err(self.failed(&SaidError::new("", error)));
+            }
+        }
+        if chunk.choices.is_some() {
+            self.start(chunk.model.as_deref(), out);
+        }
+        // OpenAI's own gives as many answers as are asked for, and one is.
+        let choices = chunk.choices.unwrap_or_default();
+        for choice in choices.into_iter().filter(|choice| choice.index.unwrap_or_default() == 0) {
+            self.choice(choice, false, out)?;
+        }
+        Ok(())
+    }
+
+    /// Reads a chunk or a whole answer; finds the errors that stand in their place.
+    fn parse<'a>(&self, data: &'a str) -> Result<Chunk<'a>, Failure> {
+        let chunk: Chunk<'_> = serde_json::from_str(data)
+            .map_err(|problem| not_understood(&self.config, &self.model, data, &problem))?;
+        let has_error = chunk.error.is_some_and(|error| error.get() != "null");
+        if (has_error || chunk.choices.is_none())
+            && let Some(said) = SaidError::in_text(data)
+        {
+            return Err(self.failed(&said));
+        }
+        Ok(chunk)
+    }
+
+    fn start(&mut self, model: Option<&str>, out: &mut Events) {
+        if !self.started {
+            self.started = true;
+            let model = model.filter(|model| !model.is_empty()).map(str::to_owned);
+            out.push_back(ModelEvent::Started { model });
+        }
+    }
+
+    fn usage(&mut self, usage: &WireUsage, out: &mut Events) {
+        let usage = usage.usage();
+        if usage != crate::usage::Usage::default() {
+            out.push_back(ModelEvent::Usage(usage));
+        }
+    }
+
+    fn choice(&mut self, choice: Choice<'_>, is_whole: bool, out: &mut Events) -> Result<(), Failure> {
+        if let Some(error) = choice.error.filter(|error| error.get() != "null") {
+            let value = serde_json::from_str(error.get()).unwrap_or_default();
+            return Err(self.failed(&SaidError::in_value(&value)));
+        }
+        match (choice.delta, choice.message) {
+            (Some(delta), _) if !is_whole => self.delta(delta, false, out)?,
+            // Some repeat at the end, as a whole, what came in pieces.
+            (_, Some(message)) if is_whole || !self.said_anything() => self.delta(message, true, out)?,
+            _ => {}
+        }
+        match choice.finish_reason.as_deref() {
+            // Some send an empty one with every chunk.
+            None | Some("") => {}
+            Some(reason) => {
+                self.finish = Some(self.reason(reason)?);
+                self.progress = Progress::Closing;
+            }
+        }
+        Ok(())
+    }
+
+    fn said_anything(&self) -> bool {
+        self.open != Open::Nothing || !self.calls.is_empty()
+    }
+
+    fn delta(&mut self, delta: Delta<'_>, is_whole: bool, out: &mut Events) -> Result<(), Failure> {
+        // Some servers send the same thought under both names.
+        let thought = delta.reasoning_content.filter(|text| !text.is_empty()).or(delta.reasoning);
+        self.think(thought.unwrap_or_default(), out);
+        if let Some(details) = delta.reasoning_details {
+            self.detail(details, out);
+        }
+        let Said(said) = delta.content;
+        for spoken in said {
+            match spoken {
+                Spoken::Text(text) => self.say(text, out),
+                Spoken::Thinking(text) => self.think(text, out),
+            }
+        }
+        if let Some(refusal) = delta.refusal.filter(|refusal| !refusal.is_empty()) {
+            self.refused = true;
+            self.say(refusal, out);
+        }
+        for call in delta.tool_calls.unwrap_or_default() {
+            self.call(call, is_whole, out)?;
+        }
+        Ok(())
+    }
+
+    fn say(&mut self, text: String, out: &mut Events) {
+        if text.is_empty() {
+            return;
+        }
+        self.turn_to(Open::Text, out);
+        self.text.push_str(&text);
+        out.push_back(ModelEvent::Text(text));
+    }
+
+    fn think(&mut self, text: String, out: &mut Events) {
+        if text.is_empty() {
+            return;
+        }
+        self.turn_to(Open::Thinking, out);
+        self.thinking.push_str(&text);
+        out.push_back(ModelEvent::Thinking(text));
+    }
+
+    /// Keeps the items of `reasoning_details`. They belong to the thinking, and may come without a word of it.
+    fn detail(&mut self, details: &RawValue, out: &mut Events) {
+        let Ok(items) = serde_json::from_str::<Vec<RawJson>>(details.get()) else { return };
+        if !items.is_empty() {
+            self.turn_to(Open::Thinking, out);
+            self.details.extend(items);
+        }
+    }
+
+    /// Ends the part that is under way where another kind begins.
+    fn turn_to(&mut self, open: Open, out: &mut Events) {
+        if self.open == open {
+            return;
+        }
+        match std::mem::replace(&mut self.open, open) {
+            Open::Nothing => {}
+            Open::Text => out.push_back(ModelEvent::Part(Part::text(std::mem::take(&mut self.text)))),
+            Open::Thinking => {
+                let data = details_data(std::mem::take(&mut self.details));
+                let opaque = Some(self.opaque(data));
+                let text = std::mem::take(&mut self.thinking);
+                out.push_back(ModelEvent::Part(Part::Thinking { text, opaque }));
+            }
+        }
+    }
+
+    fn call(&mut self, delta: CallDelta<'_>, is_whole: bool, out: &mut Events) -> Result<(), Failure> {
+        let (name, arguments) = match &delta.function {
+            Some(function) => (function.name.as_deref().unwrap_or_default(), function.arguments),
+            None => ("", None),
+        };
+        let id = delta.id.as_deref().unwrap_or_default();
+        let known = if is_whole { None } else { self.find(delta.index, id, name) };
+        let at = match known {
+            Some(at) => at,
+            None if self.calls.len() >= MAX_CALLS => {
+                let what = format!("the answer has more than {MAX_CALLS} tool calls");
+                return Err(failure::protocol(&self.config, &what, ""));
+            }
+            None => {
+                self.calls.push(Call { index: delta.index, ..Call::default() });
+                self.calls.len() - 1
+            }
+        };
+        let Some(call) = self.calls.get_mut(at) else { return Ok(()) };
+        if call.id.is_empty() {
+            id.clone_into(&mut call.id);
+        }
+        if call.name.is_empty() {
+            name.clone_into(&mut call.name);
+        }
+        if let Some(extra) = delta.extra_content.filter(|extra| extra.get() != "null") {
+            call.extra = Some(RawJson::from(extra.to_owned()));
+        }
+        call.take_arguments(arguments);
+        if call.name.is_empty() {
+            return Ok(());
+        }
+        if call.told.is_none() {
+            let name = self.tools.name_of(&call.name).to_owned();
+            out.push_back(ModelEvent::ToolCallStarted { index: at, name });
+        }
+        let told = call.told.replace(call.arguments.len()).unwrap_or_default();
+        if let Some(delta) = call.arguments.get(told..).filter(|delta| !delta.is_empty()) {
+            out.push_back(ModelEvent::ToolCallArguments { index: at, delta: delta.to_owned() });
+        }
+        Ok(())
+    }
+
+    /// The call that a piece belongs to; none where it begins another.
+    fn find(&self, index: Option<u64>, id: &str, name: &str) -> Option<usize> {
+        let at = match index {
+            Some(_) => self.calls.iter().rposition(|call| call.index == index)?,
+            None if !id.is_empty() => return self.calls.iter().rposition(|call| call.id == id),
+            None => self.calls.len().checked_sub(1)?,
+        };
+        let call = self.calls.get(at)?;
+        // Some give every call the same index: then a name with another id, or after all was said, begins another.
+        // Others repeat the name with every piece.
+        let begins_another = !name.is_empty()
+            && !call.name.is_empty()
+            && match id.is_empty() || call.id.is_empty() {
+                true => call.name != name || is_object(&call.arguments),
+                false => call.id != id,
+            };
+        (!begins_another).then_some(at)
+    }
+
+    /// Gives out what was not yet, and the end.
+    fn close(&mut self, out: &mut Events) {
+        self.start(None, out);
+        self.turn_to(Open::Nothing, out);
+        let finish = self.finish.take();
+        let calls = std::mem::take(&mut self.calls);
+        let has_calls = !calls.is_empty();
+        for (at, call) in calls.iter().enumerate() {
+            let is_repeated = calls.iter().take(at).any(|earlier| earlier.id == call.id);
+            // Where the model came to its end, the arguments are what it wanted to say, good or bad.
+            let is_cut = match &finish {
+                Some(FinishReason::Stop | FinishReason::ToolCalls) => false,
+                None => !call.arguments.is_empty() && !is_object(&call.arguments),
+                Some(_) => !is_object(&call.arguments),
+            };
+            out.push_back(ModelEvent::Part(Part::ToolCall(self.tool_call(call, is_repeated, is_cut))));
+        }
+        out.push_back(ModelEvent::Finished(match finish {
+            Some(FinishReason::Stop) | None if has_calls => FinishReason::ToolCalls,
+            Some(FinishReason::ToolCalls) if !has_calls => FinishReason::MalformedToolCall,
+            Some(FinishReason::Stop) | None if self.refused => FinishReason::Refused,
+            Some(reason) => reason,
+            None => FinishReason::Stop,
+        }));
+        self.progress = Progress::Over;
+    }
+
+    fn tool_call(&self, call: &Call, is_repeated: bool, is_cut: bool) -> ToolCall {
+        let name = self.tools.name_of(&call.name).to_owned();
+        let arguments = match &self.restore {
+            Some(tools) if !is_cut => tools.restore(&name, call.arguments.clone()),
+            _ => call.arguments.clone(),
+        };
+        let mut data = Map::new();
+        if !call.id.is_empty() && !is_repeated {
+            data.insert("id".to_owned(), call.id.clone().into());
+        }
+        if let Some(extra) = &call.extra {
+            data.insert("extra_content".to_owned(), extra.to_value());
+        }
+        let opaque = (!data.is_empty()).then(|| self.opaque(RawJson::from(&data.into())));
+        ToolCall { id: CallId::new(), name, arguments, is_cut, opaque }
+    }
+
+    fn opaque(&self, data: RawJson) -> Opaque {
+        Opaque { provider: Arc::clone(&self.config.name), data }
+    }
+
+    fn reason(&self, reason: &str) -> Result<FinishReason, Failure> {
+        Ok(match reason {
+            "stop" | "eos" | "end_turn" => FinishReason::Stop,
+            "tool_calls" | "function_call" => FinishReason::ToolCalls,
+            "length" | "max_tokens" => FinishReason::Length,
+            // Mistral's word for it.
+            "model_length" => FinishReason::ContextExceeded,
+            "content_filter" => FinishReason::Refused,
+            // OpenRouter's and Mistral's, and DeepSeek's, for an answer that failed in its middle.
+            "error" | "insufficient_system_resource" => {
+                return Err(self.failed(&SaidError::new("server_error", reason)));
+            }
+            other => FinishReason::Other(other.chars().take(64).collect()),
+        })
+    }
+
+    fn failed(&self, said: &SaidError) -> Failure {
+        failure::in_stream(&self.config, &self.model, said)
+    }
+}
+
+impl Call {
+    fn take_arguments(&mut self, arguments: Option<&RawValue>) {
+        let Some(text) = arguments.map(RawValue::get) else { return };
+        match serde_json::from_str::<String>(text) {
+            Ok(piece) => self.arguments.push_str(&piece),
+            Err(_) if text == "null" => {}
+            // An object in place of its text.
+            Err(_) => self.arguments.push_str(text),
+        }
+    }
+}
+
+/// What a thought carries that goes back with it.
+fn details_data(details: Vec<RawJson>) -> RawJson {
+    if details.is_empty() {
+        return RawJson::empty_object();
+    }
+    let list = std::collections::BTreeMap::from([("reasoning_details", details)]);
+    RawJson::from_value(&list).unwrap_or_else(|_| RawJson::empty_object())
+}
+
+impl Decoder for ChatDecoder {
+    fn event(&mut self, event: &SseEvent<'_>, out: &mut Events) -> Result<(), Failure> {
+        let data = event.data.trim();
+        if data == "[DONE]" {
+            self.close(out);
+            return Ok(());
+        }
+        if data.is_empty() {
+            return Ok(());
+        }
+        if event.name == "error" {
+            let said = SaidError::in_text(data).unwrap_or_else(|| SaidError::new("", data));
+            return Err(self.failed(&said));
+        }
+        self.chunk(data, out)
+    }
+
+    fn whole(&mut self, body: &str, out: &mut Events) -> Result<(), Failure> {
+        let answer = self.parse(body)?;
+        let choice = answer.choices.into_iter().flatten().next();
+        let Some(choice) = choice else {
+            return Err(failure::protocol(&self.config, "the answer has no choices", body));
+        };
+        self.start(answer.model.as_deref(), out);
+        self.choice(choice, true, out)?;
+        if let Some(usage) = &answer.usage {
+            self.usage(usage, out);
+        }
+        self.close(out);
+        Ok(())
+    }
+
+    fn end(&mut self, out: &mut Events) -> Result<(), Failure> {
+        match self.progress {
+            Progress::Going => Err(failure::cut_off(&self.config)),
+            Progress::Closing => {
+                self.close(out);
+                Ok(())
+            }
+            Progress::Over => Ok(()),
+        }
+    }
+
+    fn progress(&self) -> Progress {
+        self.progress
+    }
+}
+
+#[cfg(test)]
+mod tests;
