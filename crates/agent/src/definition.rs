@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolway_core::policy::ApprovalMode;
+use toolway_core::policy::definition::ApprovalMode;
 use toolway_models::ModelOptions;
 
 /// An agent, as its owner writes it in a file, over REST or on the command line.
@@ -60,6 +60,23 @@ impl TurnLimits {
     #[must_use]
     pub fn is_none(&self) -> bool {
         *self == Self::default()
+    }
+}
+
+impl Default for AgentDefinition {
+    /// An agent without a name, which has every tool.
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            description: String::new(),
+            prompt: String::new(),
+            model: None,
+            options: ModelOptions::default(),
+            tools: every_tool(),
+            approval: None,
+            limits: TurnLimits::default(),
+            max_tools: None,
+        }
     }
 }
 

@@ -87,6 +87,8 @@ pub enum NoticeCode {
     Budget,
     /// The answer stopped at the limit of tokens that the model may write.
     Truncated,
+    /// The model, or its provider's filter, refused to go on.
+    Refused,
 }
 
 /// How a turn ended.
@@ -155,4 +157,37 @@ pub enum TurnFailureCode {
     ShuttingDown,
     /// Something in the gateway failed: `AGENT_ERROR`.
     Internal,
+}
+
+impl NoticeCode {
+    /// The word on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ContextCompacted => "context_compacted",
+            Self::ContextNearlyFull => "context_nearly_full",
+            Self::RepeatedFailure => "repeated_failure",
+            Self::ToolsLeftOut => "tools_left_out",
+            Self::Budget => "budget",
+            Self::Truncated => "truncated",
+            Self::Refused => "refused",
+        }
+    }
+}
+
+impl TurnFailureCode {
+    /// The word in records of turns.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NoModel => "no_model",
+            Self::Auth => "auth",
+            Self::Provider => "provider",
+            Self::LimitReached => "limit_reached",
+            Self::BudgetExceeded => "budget_exceeded",
+            Self::ContextTooLong => "context_too_long",
+            Self::ShuttingDown => "shutting_down",
+            Self::Internal => "internal",
+        }
+    }
 }

@@ -5,7 +5,13 @@
 //! as a [`TurnRequest`](turn::TurnRequest) and comes out as [`TurnEvent`](event::TurnEvent)s. Tools run through
 //! the engine only.
 
+pub mod agents;
+pub mod budget;
 pub mod conversations;
 pub mod definition;
 pub mod event;
+pub mod files;
+pub mod models;
+mod names;
+pub mod prices;
 pub mod turn;

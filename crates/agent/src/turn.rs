@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 use toolway_core::OwnTools;
 use toolway_core::consent::QuestionSink;
 use toolway_models::{Message, ModelOptions, OutputSchema, Part, ToolChoice, ToolDefinition};
-use toolway_types::{CallId, Principal};
+use toolway_types::{CallId, Principal, RawJson};
 
 use crate::event::TurnEvent;
 
@@ -17,6 +17,9 @@ pub struct TurnRequest {
     pub session: Arc<str>,
     /// Who asks.
     pub principal: Arc<Principal>,
+    /// The agent that answers, as [`Opened`](crate::conversations::Opened) said it; the session's own where nothing
+    /// is said, and `default` in a new one.
+    pub agent: Option<Arc<str>>,
     /// What.
     pub input: TurnInput,
     /// The registration of the asking connection, whose tools the agent has besides its own. Read anew at each
@@ -96,9 +99,20 @@ pub struct TurnViewer {
     pub turn: Arc<str>,
     /// Text of the turn that was there before this view began; empty for whoever started it.
     pub text_so_far: String,
-    /// Calls that are under way at that time: id, name.
-    pub calls_so_far: Vec<(CallId, String)>,
+    /// Calls that are under way at that time.
+    pub calls_so_far: Vec<CallSoFar>,
     /// What happens from then on. Bounded: a viewer that does not read holds the turn up, for as long as its own
     /// door lets it.
     pub events: mpsc::Receiver<TurnEvent>,
+}
+
+/// A call that is under way.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallSoFar {
+    /// Its id.
+    pub id: CallId,
+    /// The tool's name as the model knows it.
+    pub name: String,
+    /// Always an object, as in [`TurnEvent::ToolCall`].
+    pub arguments: RawJson,
 }
