@@ -1,58 +1,130 @@
-//! Not written yet.
+//! Anthropic's Messages, of Anthropic itself and of whoever speaks it too.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use futures_util::{StreamExt as _, stream};
+use http::{HeaderName, HeaderValue};
+use reqwest::Url;
+use reqwest::header::HeaderMap;
 use toolway_types::RawJson;
 
+use crate::answer::Decoder;
 use crate::config::ProviderConfig;
-use crate::error::{ModelError, ModelErrorKind};
+use crate::error::ModelError;
+use crate::exchange::{self, Api};
+use crate::openai::shown;
 use crate::provider::{
     Converted, ModelProvider, ModelStream, NotExpressible, OfferedModel, ProviderKind, ProviderLimits,
 };
 use crate::request::ModelRequest;
 use crate::tools::ToolDefinition;
-use crate::transport::Http;
+use crate::transport::{Http, Prepared};
 
-pub(crate) fn decoder(config: &Arc<ProviderConfig>, request: &ModelRequest) -> Box<dyn crate::answer::Decoder> {
-    crate::openai::decoder(config, request)
-}
+mod block;
+mod event;
+mod generation;
+mod history;
+mod offered;
+mod output;
+mod request;
+mod stream;
+mod thinking;
+mod tool;
+
+/// The version of the API (header `anthropic-version`).
+const VERSION: &str = "2023-06-01";
+/// The versions that stand in addresses.
+const PATHS: &[&str] = &["v1"];
+/// Most tools in one request. No bound is documented; this is more than any model makes use of.
+const MAX_TOOLS: usize = 1_000;
+
+/// A provider that speaks Messages.
+#[derive(Debug)]
+pub(crate) struct Anthropic(Arc<Inner>);
 
 #[derive(Debug)]
-pub(crate) struct Anthropic(ProviderConfig);
+struct Inner {
+    config: Arc<ProviderConfig>,
+    http: Http,
+}
 
 impl Anthropic {
-    pub(crate) fn new(config: ProviderConfig, _: Http) -> Self {
-        Self(config)
+    pub(crate) fn new(config: ProviderConfig, http: Http) -> Self {
+        Self(Arc::new(Inner { config: Arc::new(config), http }))
+    }
+}
+
+/// What understands the answer to a request.
+pub(crate) fn decoder(config: &Arc<ProviderConfig>, request: &ModelRequest) -> Box<dyn Decoder> {
+    Box::new(stream::MessageDecoder::new(Arc::clone(config), request))
+}
+
+/// The headers of every request.
+fn headers(config: &ProviderConfig) -> Result<HeaderMap, ModelError> {
+    let mut headers = config.key_header(HeaderName::from_static("x-api-key"), "")?;
+    headers.insert(HeaderName::from_static("anthropic-version"), HeaderValue::from_static(VERSION));
+    Ok(headers)
+}
+
+fn address(config: &ProviderConfig, path: &str) -> Url {
+    config.base_url.before_version(PATHS, path)
+}
+
+#[async_trait]
+impl Api for Inner {
+    fn config(&self) -> &Arc<ProviderConfig> {
+        &self.config
     }
 
-    fn error(&self) -> ModelError {
-        ModelError::new(ModelErrorKind::InvalidRequest, self.0.name.clone(), "not written yet")
+    fn http(&self) -> &Http {
+        &self.http
+    }
+
+    fn prepare(&self, request: &ModelRequest) -> Result<Prepared, ModelError> {
+        let mut headers = headers(&self.config)?;
+        if let Some(beta) = thinking::beta(&self.config, request) {
+            headers.insert(thinking::BETA, HeaderValue::from_static(beta));
+        }
+        let body = request::body(&self.config, request)?;
+        Ok(Prepared { url: address(&self.config, "messages"), headers, body })
+    }
+
+    fn decoder(&self, request: &ModelRequest) -> Box<dyn Decoder> {
+        decoder(&self.config, request)
+    }
+
+    async fn offered(&self) -> Result<Vec<OfferedModel>, ModelError> {
+        offered::offered(&self.config, &self.http).await
     }
 }
 
 #[async_trait]
 impl ModelProvider for Anthropic {
     fn name(&self) -> &Arc<str> {
-        &self.0.name
+        &self.0.config.name
     }
+
     fn kind(&self) -> ProviderKind {
         ProviderKind::Anthropic
     }
+
     fn limits(&self) -> ProviderLimits {
-        ProviderLimits { tools: 128, name_chars: 64 }
+        ProviderLimits { tools: MAX_TOOLS, name_chars: crate::names::MAX_NAME }
     }
-    fn stream(&self, _: Arc<ModelRequest>) -> ModelStream {
-        stream::once(std::future::ready(Err(self.error()))).boxed()
+
+    fn stream(&self, request: Arc<ModelRequest>) -> ModelStream {
+        exchange::ask(Arc::clone(&self.0) as Arc<dyn Api>, request)
     }
-    fn body(&self, _: &ModelRequest) -> Result<RawJson, ModelError> {
-        Err(self.error())
+
+    fn body(&self, request: &ModelRequest) -> Result<RawJson, ModelError> {
+        shown(&self.0.config, &request::body(&self.0.config, request)?)
     }
-    fn convert(&self, _: &ToolDefinition) -> Result<Converted, NotExpressible> {
-        Err(NotExpressible("not written yet".to_owned()))
+
+    fn convert(&self, tool: &ToolDefinition) -> Result<Converted, NotExpressible> {
+        tool::convert(tool)
     }
+
     async fn models(&self) -> Result<Vec<OfferedModel>, ModelError> {
-        Err(self.error())
+        self.0.offered().await
     }
 }

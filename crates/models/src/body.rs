@@ -1,10 +1,12 @@
 //! Writes the body of a request field by field, straight into bytes. What the owner adds (`ModelOptions::extra`)
 //! stands in place of a field of ours that has the same name.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::Serialize;
+use serde_json::Value;
 use toolway_types::{JsonObject, Outcome};
 
 use crate::error::{ModelError, ModelErrorKind};
@@ -84,6 +86,33 @@ pub(crate) fn conversation_size(messages: &[Message]) -> usize {
         },
     };
     messages.iter().flat_map(|message| &message.parts).map(|part| of(part) + FRAME).sum()
+}
+
+/// What the owner adds, where something of ours is in an object that the owner adds to: both are in it, and the owner's
+/// fields count.
+pub(crate) fn merged<'a>(extra: &'a JsonObject, name: &str, ours: JsonObject) -> Cow<'a, JsonObject> {
+    if ours.is_empty() {
+        return Cow::Borrowed(extra);
+    }
+    let mut merged = extra.clone();
+    let whole = match merged.remove(name) {
+        Some(Value::Object(theirs)) => Value::Object(ours.into_iter().chain(theirs).collect()),
+        Some(other) => other,
+        None => Value::Object(ours),
+    };
+    merged.insert(name.to_owned(), whole);
+    Cow::Owned(merged)
+}
+
+/// Refuses a request with more tools than its API takes (pitfall M6): whoever asks has chosen among them.
+pub(crate) fn too_many_tools(provider: &Arc<str>, count: usize, most: usize) -> Result<(), ModelError> {
+    if count <= most {
+        return Ok(());
+    }
+    let message = format!("the request has {count} tools; this API takes at most {most}");
+    let error = ModelError::new(ModelErrorKind::InvalidRequest, Arc::clone(provider), message);
+    Err(error
+        .with_hint("Set max_tools of the agent or of the model lower, or choose fewer tools for the agent."))
 }
 
 #[cfg(test)]

@@ -1,58 +1,136 @@
-//! Not written yet.
+//! Google's Gemini (`generateContent` of the Gemini API, streamed).
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use futures_util::{StreamExt as _, stream};
+use http::HeaderName;
+use reqwest::Url;
+use reqwest::header::HeaderMap;
 use toolway_types::RawJson;
 
+use crate::answer::Decoder;
 use crate::config::ProviderConfig;
-use crate::error::{ModelError, ModelErrorKind};
+use crate::error::ModelError;
+use crate::exchange::{self, Api};
+use crate::openai::shown;
 use crate::provider::{
     Converted, ModelProvider, ModelStream, NotExpressible, OfferedModel, ProviderKind, ProviderLimits,
 };
 use crate::request::ModelRequest;
 use crate::tools::ToolDefinition;
-use crate::transport::Http;
+use crate::transport::{Http, Prepared};
 
-pub(crate) fn decoder(config: &Arc<ProviderConfig>, request: &ModelRequest) -> Box<dyn crate::answer::Decoder> {
-    crate::openai::decoder(config, request)
-}
+mod chunk;
+mod generation;
+mod history;
+mod offered;
+mod part;
+mod request;
+mod response;
+mod stream;
+mod tool;
+
+/// The versions that stand in addresses; `parametersJsonSchema` is in the first.
+const PATHS: &[&str] = &["v1beta", "v1", "v1alpha"];
+/// Most functions in one request.
+const MAX_TOOLS: usize = 128;
+
+/// Google's Gemini.
+#[derive(Debug)]
+pub(crate) struct Gemini(Arc<Inner>);
 
 #[derive(Debug)]
-pub(crate) struct Gemini(ProviderConfig);
+struct Inner {
+    config: Arc<ProviderConfig>,
+    http: Http,
+}
 
 impl Gemini {
-    pub(crate) fn new(config: ProviderConfig, _: Http) -> Self {
-        Self(config)
+    pub(crate) fn new(config: ProviderConfig, http: Http) -> Self {
+        Self(Arc::new(Inner { config: Arc::new(config), http }))
+    }
+}
+
+/// What understands the answer to a request.
+pub(crate) fn decoder(config: &Arc<ProviderConfig>, request: &ModelRequest) -> Box<dyn Decoder> {
+    Box::new(stream::ContentDecoder::new(Arc::clone(config), request))
+}
+
+/// The headers of every request. The key never stands in an address.
+fn headers(config: &ProviderConfig) -> Result<HeaderMap, ModelError> {
+    config.key_header(HeaderName::from_static("x-goog-api-key"), "")
+}
+
+fn address(config: &ProviderConfig, path: &str) -> Url {
+    config.base_url.before_version(PATHS, path)
+}
+
+/// The address of a model, which is written with its collection or without.
+fn model_address(config: &ProviderConfig, model: &str) -> Url {
+    let collection = if model.contains('/') { "" } else { "models/" };
+    let mut url = address(config, &format!("{collection}{model}:streamGenerateContent"));
+    url.set_query(Some("alt=sse"));
+    url
+}
+
+#[async_trait]
+impl Api for Inner {
+    fn config(&self) -> &Arc<ProviderConfig> {
+        &self.config
     }
 
-    fn error(&self) -> ModelError {
-        ModelError::new(ModelErrorKind::InvalidRequest, self.0.name.clone(), "not written yet")
+    fn http(&self) -> &Http {
+        &self.http
+    }
+
+    fn prepare(&self, request: &ModelRequest) -> Result<Prepared, ModelError> {
+        let body = request::body(&self.config, request)?;
+        Ok(Prepared {
+            url: model_address(&self.config, &request.model),
+            headers: headers(&self.config)?,
+            body,
+        })
+    }
+
+    fn decoder(&self, request: &ModelRequest) -> Box<dyn Decoder> {
+        decoder(&self.config, request)
+    }
+
+    async fn offered(&self) -> Result<Vec<OfferedModel>, ModelError> {
+        offered::offered(&self.config, &self.http).await
     }
 }
 
 #[async_trait]
 impl ModelProvider for Gemini {
     fn name(&self) -> &Arc<str> {
-        &self.0.name
+        &self.0.config.name
     }
+
     fn kind(&self) -> ProviderKind {
         ProviderKind::Gemini
     }
+
     fn limits(&self) -> ProviderLimits {
-        ProviderLimits { tools: 128, name_chars: 64 }
+        ProviderLimits { tools: MAX_TOOLS, name_chars: crate::names::MAX_NAME }
     }
-    fn stream(&self, _: Arc<ModelRequest>) -> ModelStream {
-        stream::once(std::future::ready(Err(self.error()))).boxed()
+
+    fn stream(&self, request: Arc<ModelRequest>) -> ModelStream {
+        exchange::ask(Arc::clone(&self.0) as Arc<dyn Api>, request)
     }
-    fn body(&self, _: &ModelRequest) -> Result<RawJson, ModelError> {
-        Err(self.error())
+
+    fn body(&self, request: &ModelRequest) -> Result<RawJson, ModelError> {
+        shown(&self.0.config, &request::body(&self.0.config, request)?)
     }
-    fn convert(&self, _: &ToolDefinition) -> Result<Converted, NotExpressible> {
-        Err(NotExpressible("not written yet".to_owned()))
+
+    fn convert(&self, tool: &ToolDefinition) -> Result<Converted, NotExpressible> {
+        tool::convert(tool)
     }
+
     async fn models(&self) -> Result<Vec<OfferedModel>, ModelError> {
-        Err(self.error())
+        self.0.offered().await
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -16,6 +16,7 @@ mod gemini;
 mod lenient;
 pub mod message;
 pub mod names;
+mod opaque;
 mod openai;
 mod openai_responses;
 pub mod presets;

@@ -13,7 +13,7 @@ use toolway_types::RawJson;
 use crate::error::ModelError;
 use crate::event::ModelEvent;
 use crate::request::ModelRequest;
-use crate::tools::ToolDefinition;
+use crate::tools::{ArgumentForm, ToolDefinition};
 
 /// The API that a model provider speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -81,13 +81,15 @@ pub struct OfferedModel {
 }
 
 /// How a tool's definition crosses into a provider's API.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Converted {
     /// The definition as it is sent.
     pub json: RawJson,
     /// What of it could not be said there, each in words with its JSON pointer into `parameters`. All of it is still
     /// enforced: arguments are checked against the original.
     pub lost: Vec<String>,
+    /// How arguments that fit what is sent become arguments of the tool.
+    pub arguments: ArgumentForm,
 }
 
 /// Why a tool can't be offered to a provider's models.
