@@ -67,6 +67,12 @@ macro_rules! text_type {
             pub fn as_str(&self) -> &str {
                 &self.0
             }
+
+            /// The text, shared rather than copied.
+            #[must_use]
+            pub fn shared(&self) -> Arc<str> {
+                Arc::clone(&self.0)
+            }
         }
 
         impl fmt::Display for $name {

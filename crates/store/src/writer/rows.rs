@@ -1,7 +1,7 @@
 //! Call records as rows: one statement writes many. A closing finds its opening's row by the call's id and
 //! completes it; where there is none (both in one batch, or the opening was lost) it becomes a whole row.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use sqlx::sqlite::SqliteArguments;
 use sqlx::{Arguments, AssertSqlSafe, SqliteConnection};
@@ -45,12 +45,14 @@ const SIZES: &[usize] = &[1, 8, 32, 64, 128];
 /// Most rows of one transaction, so that a long queue doesn't hold the database for long.
 pub(super) const MAX_ROWS: usize = 1024;
 
+/// Statements by how many rows they take, as in [`SIZES`]; each is made when it is first needed.
+type Statements = [OnceLock<Arc<str>>; SIZES.len()];
+
 /// Writes records.
 pub(super) struct RowWriter {
-    /// By how many rows they take, smallest first.
-    plain: Vec<(usize, Arc<str>)>,
-    /// The same with [`MORE`] columns.
-    full: Vec<(usize, Arc<str>)>,
+    plain: Statements,
+    /// With [`MORE`] columns.
+    full: Statements,
     /// The codes' words, made once.
     codes: Vec<(Code, Arc<str>)>,
     record_bytes: usize,
@@ -58,11 +60,9 @@ pub(super) struct RowWriter {
 
 impl RowWriter {
     pub(super) fn new(record_bytes: usize) -> Self {
-        let statements =
-            |full: bool| SIZES.iter().map(|rows| (*rows, statement(*rows, full).into())).collect();
         Self {
-            plain: statements(false),
-            full: statements(true),
+            plain: Statements::default(),
+            full: Statements::default(),
             codes: Code::ALL.iter().map(|code| (*code, code.as_str().into())).collect(),
             record_bytes,
         }
@@ -84,7 +84,9 @@ impl RowWriter {
             let (now, rest) = entries.split_at(entries.len().min(most));
             let full = now.iter().any(|entry| has_more(&entry.record));
             let statements = if full { &self.full } else { &self.plain };
-            let Some((_, sql)) = statements.iter().find(|(rows, _)| now.len() <= *rows) else { break };
+            let mut both = SIZES.iter().zip(statements);
+            let Some((rows, sql)) = both.find(|(rows, _)| now.len() <= **rows) else { break };
+            let sql = sql.get_or_init(|| statement(*rows, full).into());
             let mut arguments = SqliteArguments::default();
             arguments.reserve(now.len() * (COLUMNS.len() + if full { MORE.len() } else { 0 }), 0);
             for entry in now {
@@ -115,8 +117,8 @@ impl RowWriter {
         row.add(status)?;
         row.add(code.and_then(|code| self.word(code)))?;
         row.add(Arc::clone(&opened.name))?;
-        row.add(opened.tool.as_ref().map(|tool| Arc::<str>::from(tool.source.as_str())))?;
-        row.add(opened.tool.as_ref().map(|tool| Arc::<str>::from(tool.tool.as_str())))?;
+        row.add(opened.tool.as_ref().map(|tool| tool.source.shared()))?;
+        row.add(opened.tool.as_ref().map(|tool| tool.tool.shared()))?;
         row.add(Arc::clone(&opened.principal.0))?;
         row.add(number_of(ROLES, opened.role))?;
         row.add(number_of(DOORS, opened.door))?;
