@@ -55,7 +55,7 @@ impl Connector {
         self.plain("toolway-sqlite")
             .pragma("synchronous", synchronous)
             .pragma("fullfsync", "ON")
-            .pragma("cache_size", "-1024")
+            .pragma("cache_size", "-512")
             .pragma("wal_autocheckpoint", CHECKPOINT_BACKSTOP)
             .pragma("journal_size_limit", LOG_KEPT)
             .statement_cache_capacity(WRITER_STATEMENTS)
@@ -84,7 +84,7 @@ impl Connector {
             .connect_lazy_with(
                 self.plain("toolway-reader")
                     .pragma("query_only", "ON")
-                    .pragma("cache_size", "-512")
+                    .pragma("cache_size", "-256")
                     .row_buffer_size(8),
             )
     }

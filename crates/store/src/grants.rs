@@ -138,10 +138,7 @@ impl Grants<'_> {
     /// What SQLite says.
     pub async fn list(&self) -> Result<Vec<GrantRecord>, StoreError> {
         let sql = sqlx::AssertSqlSafe(format!("SELECT {COLUMNS} FROM grants ORDER BY created_ms, id"));
-        let rows = sqlx::query(sql)
-            .fetch_all(self.0.readers())
-            .await
-            .map_err(StoreError::database("read of the grants"))?;
+        let rows = self.0.rows("read of the grants", sqlx::query(sql)).await?;
         rows.iter().map(read).collect()
     }
 

@@ -34,10 +34,7 @@ impl Rules<'_> {
     /// What SQLite says.
     pub async fn list(&self) -> Result<Vec<RuleRecord>, StoreError> {
         const LIST: &str = "SELECT name, body, created_ms FROM rules ORDER BY position, name";
-        let rows = sqlx::query(LIST)
-            .fetch_all(self.0.readers())
-            .await
-            .map_err(StoreError::database("read of the rules"))?;
+        let rows = self.0.rows("read of the rules", sqlx::query(LIST)).await?;
         rows.iter().map(read).collect()
     }
 

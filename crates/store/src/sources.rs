@@ -54,10 +54,7 @@ impl Sources<'_> {
     pub async fn all(&self) -> Result<Vec<SourceRecord>, StoreError> {
         self.0.catch_up().await;
         let sql = sqlx::AssertSqlSafe(format!("SELECT {COLUMNS} FROM sources ORDER BY slug"));
-        let rows = sqlx::query(sql)
-            .fetch_all(self.0.readers())
-            .await
-            .map_err(StoreError::database("read of the sources"))?;
+        let rows = self.0.rows("read of the sources", sqlx::query(sql)).await?;
         rows.iter().map(read).collect()
     }
 

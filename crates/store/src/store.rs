@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicUsize;
 
 use parking_lot::Mutex;
 use sqlx::query::Query;
-use sqlx::sqlite::SqliteArguments;
+use sqlx::sqlite::{SqliteArguments, SqliteRow};
 use sqlx::{Sqlite, SqliteConnection, SqlitePool};
 use tokio::sync::oneshot;
 use toolway_core::record::Recorder;
@@ -288,6 +288,22 @@ impl Store {
                 let done = query.execute(conn).await.map_err(StoreError::database(doing))?;
                 Ok(done.rows_affected() > 0)
             })
+        })
+        .await
+    }
+
+    /// Reads one statement's rows, of which there are few. As long as nobody has needed a reader, the connection
+    /// that writes reads them: opening another takes longer than all that a start reads.
+    pub(crate) async fn rows(
+        &self,
+        doing: &'static str,
+        query: Query<'static, Sqlite, SqliteArguments>,
+    ) -> Result<Vec<SqliteRow>, StoreError> {
+        if self.0.readers.size() > 0 || self.0.queue.is_degraded() {
+            return query.fetch_all(self.readers()).await.map_err(StoreError::database(doing));
+        }
+        self.write(move |conn| {
+            Box::pin(async move { query.fetch_all(conn).await.map_err(StoreError::database(doing)) })
         })
         .await
     }

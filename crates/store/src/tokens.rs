@@ -89,10 +89,7 @@ impl Tokens<'_> {
     pub async fn list(&self) -> Result<Vec<TokenRecord>, StoreError> {
         self.0.catch_up().await;
         let sql = sqlx::AssertSqlSafe(format!("SELECT {COLUMNS} FROM tokens ORDER BY created_ms, id"));
-        let rows = sqlx::query(sql)
-            .fetch_all(self.0.readers())
-            .await
-            .map_err(StoreError::database("read of the tokens"))?;
+        let rows = self.0.rows("read of the tokens", sqlx::query(sql)).await?;
         rows.iter().map(read).collect()
     }
 
