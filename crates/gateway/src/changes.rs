@@ -10,7 +10,7 @@ use std::sync::Arc;
 use similar::TextDiff;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use toolway_core::{Engine, ToolSpec};
-use toolway_store::{Fingerprint, SourceNotes, SpecNote, SpecRow, Store, StoreError};
+use toolway_store::{Document, Fingerprint, SourceNotes, SpecNote, SpecRow, Store, StoreError};
 use toolway_types::{Clock, Slug, ToolId, ToolName};
 
 /// Registrations that wait to be compared; a source that registers more waits itself.
@@ -66,7 +66,7 @@ type Specs = BTreeMap<ToolName, Printed>;
 
 /// The fingerprints of all specs of a batch; equal specs are shared, so each is made once. Where a source registered
 /// a tool in two ways, the second is in another round: what came first passes, and what came then is a change. A
-/// round is small, since the texts of its specs are in memory several times over while they are written.
+/// round is small, since calls' records wait while it is written.
 fn printed(batch: Vec<Registered>) -> Vec<BTreeMap<Slug, Specs>> {
     let mut made = HashMap::<*const ToolSpec, Fingerprint>::new();
     let mut rounds = Vec::new();
@@ -205,8 +205,11 @@ impl Changes {
 
     async fn note(&self, printed: &BTreeMap<Slug, Specs>) -> Result<(), StoreError> {
         let _marking = self.marking.lock().await;
-        let known = self.store.specs().of_many(printed.keys()).await?;
-        let mut documents = HashMap::<Fingerprint, Arc<str>>::new();
+        let tools: Vec<(&Slug, &str)> = printed
+            .iter()
+            .flat_map(|(source, specs)| specs.keys().map(move |name| (source, name.as_str())))
+            .collect();
+        let known = self.store.specs().of_tools(&tools).await?;
         let mut fresh = Vec::<SourceNotes>::new();
         for (source, specs) in printed {
             let known = known.get(source).map(Vec::as_slice).unwrap_or_default();
@@ -214,33 +217,43 @@ impl Changes {
                 let row = row_of(known, spec.spec.name().as_str());
                 row.is_some_and(|row| row.current == spec.fingerprint)
             };
-            let notes = specs.values().filter(|spec| !is_known(spec)).map(|spec| SpecNote {
-                tool: spec.spec.name().to_string(),
-                fingerprint: spec.fingerprint,
-                document: documents
-                    .entry(spec.fingerprint)
-                    .or_insert_with(|| document::pretty(&spec.spec).into())
-                    .clone(),
-            });
-            fresh.push((source.clone(), notes.collect()));
+            let notes: Vec<_> = specs
+                .values()
+                .filter(|spec| !is_known(spec))
+                .map(|spec| SpecNote {
+                    tool: spec.spec.name().to_string(),
+                    fingerprint: spec.fingerprint,
+                    document: text_of(&spec.spec),
+                })
+                .collect();
+            self.mark(source, known);
+            if !notes.is_empty() {
+                fresh.push((source.clone(), notes));
+            }
         }
-        let rows = match fresh.iter().all(|(_, notes)| notes.is_empty()) {
-            true => known,
-            false => self.store.specs().note_many(&fresh, self.clock.now_ms()).await?,
-        };
-        for (source, notes) in &fresh {
+        if fresh.is_empty() {
+            return Ok(());
+        }
+        let noted: Vec<_> = fresh
+            .iter()
+            .map(|(source, notes)| {
+                (source.clone(), notes.iter().map(|note| note.tool.clone()).collect::<Vec<_>>())
+            })
+            .collect();
+        let rows = self.store.specs().note_many(fresh, self.clock.now_ms()).await?;
+        for (source, tools) in &noted {
             let rows = rows.get(source).map(Vec::as_slice).unwrap_or_default();
             self.mark(source, rows);
             let (mut changed, mut first) = (0_usize, None);
-            for note in notes {
-                let row = row_of(rows, &note.tool);
+            for tool in tools {
+                let row = row_of(rows, tool);
                 if row.is_none_or(SpecRow::is_changed) {
                     changed += 1;
-                    first = first.or(Some(&note.tool));
+                    first = first.or(Some(tool));
                 }
                 if row.is_none() {
                     // Past what is remembered of one source nothing is known of a tool.
-                    self.mark_one(source, &note.tool, true);
+                    self.mark_one(source, tool, true);
                 }
             }
             // In one line, however many: what a source does must not fill the log.
@@ -313,6 +326,12 @@ impl Changes {
         }
         Ok(passed)
     }
+}
+
+/// A spec's text. That it can be made was seen when its fingerprint was.
+fn text_of(spec: &Arc<ToolSpec>) -> Document {
+    let spec = Arc::clone(spec);
+    Document::new(move || document::pretty(&spec))
 }
 
 /// The row of a tool; they are sorted by name.

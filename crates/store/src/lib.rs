@@ -51,7 +51,7 @@ pub use sessions::{
     StoredRole, TitleBy, TokenCounts, TurnEnding, TurnOpening, TurnRecord, TurnState,
 };
 pub use sources::{SourceRecord, Sources};
-pub use specs::{Fingerprint, SourceNotes, SpecNote, SpecRow, Specs};
+pub use specs::{Document, Fingerprint, SourceNotes, SpecNote, SpecRow, Specs};
 pub use store::Store;
 pub use tokens::{TokenRecord, Tokens};
 pub use usage::{

@@ -5,13 +5,14 @@
 //! another.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt;
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use serde::Serialize;
 use sqlx::sqlite::SqliteRow;
-use sqlx::{Connection, Row, SqliteConnection};
+use sqlx::{Connection, Row, SqliteConnection, SqliteExecutor};
 use toolway_types::Slug;
 
 use crate::call_row::{Columns, parsed};
@@ -25,20 +26,56 @@ pub type Fingerprint = [u8; 32];
 const MAX_TOOLS: usize = 16_384;
 /// Most bytes of documents that are kept of one source.
 const MAX_BYTES: usize = 64 << 20;
-/// Most bytes of documents that one statement writes.
-const CHUNK_BYTES: usize = 1 << 20;
+/// Most tools that one statement writes.
+const LINES: usize = 4096;
 /// Most documents that are swept at a time.
 const SWEPT: i64 = 500;
 
+/// A document, made when it is written and not before: those of many tools are never in memory together.
+#[derive(Clone)]
+pub struct Document(Arc<dyn Fn() -> String + Send + Sync>);
+
+impl Document {
+    /// What `make` makes, always the same. It is called by the thread that writes, which must not end by it.
+    #[must_use]
+    pub fn new(make: impl Fn() -> String + Send + Sync + 'static) -> Self {
+        Self(Arc::new(make))
+    }
+
+    /// Its text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for Document {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Document").finish_non_exhaustive()
+    }
+}
+
+impl From<&str> for Document {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
+}
+
+impl From<String> for Document {
+    fn from(text: String) -> Self {
+        Self::new(move || text.clone())
+    }
+}
+
 /// A tool as it was registered.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct SpecNote {
     /// Its name at its source.
     pub tool: String,
     /// Its document's fingerprint.
     pub fingerprint: Fingerprint,
     /// What is shown when it changes.
-    pub document: Arc<str>,
+    pub document: Document,
 }
 
 /// Tools that a source registers.
@@ -81,8 +118,7 @@ impl Specs<'_> {
     pub async fn all(&self) -> Result<BTreeMap<String, Vec<SpecRow>>, StoreError> {
         const ALL: &str =
             "SELECT tool, approved, current, changed_ms, source FROM tool_specs ORDER BY source, tool";
-        let rows =
-            sqlx::query(ALL).fetch_all(self.0.readers()).await.map_err(StoreError::database(READING))?;
+        let rows = self.0.rows(READING, sqlx::query(ALL)).await?;
         let mut all = BTreeMap::<String, Vec<SpecRow>>::new();
         for row in &rows {
             all.entry(Columns(row).required(4)?).or_default().push(read(row)?);
@@ -105,29 +141,13 @@ impl Specs<'_> {
         rows.iter().map(read).collect()
     }
 
-    /// What is known of the tools of several sources, each one's by name; a source of which nothing is known is
-    /// missing.
+    /// What is known of some tools, by source, each source's by name; a source of none of whose tools anything is
+    /// known is missing.
     ///
     /// # Errors
     /// What SQLite says.
-    pub async fn of_many(
-        &self,
-        sources: impl IntoIterator<Item = &Slug>,
-    ) -> Result<HashMap<Slug, Vec<SpecRow>>, StoreError> {
-        const OF: &str = "SELECT tool, approved, current, changed_ms, source FROM tool_specs \
-             WHERE source IN (SELECT value FROM json_each(?)) ORDER BY source, tool";
-        let sources: Vec<_> = sources.into_iter().map(Slug::as_str).collect();
-        let rows = sqlx::query(OF)
-            .bind(serde_json::Value::from(sources).to_string())
-            .fetch_all(self.0.readers())
-            .await
-            .map_err(StoreError::database(READING))?;
-        let mut all = HashMap::<Slug, Vec<SpecRow>>::new();
-        for row in &rows {
-            let source = parsed("source name", &Columns(row).required(4)?)?;
-            all.entry(source).or_default().push(read(row)?);
-        }
-        Ok(all)
+    pub async fn of_tools(&self, tools: &[(&Slug, &str)]) -> Result<HashMap<Slug, Vec<SpecRow>>, StoreError> {
+        of_pairs(self.0.readers(), &pairs(tools.iter().copied())).await
     }
 
     /// Notes tools as a source registers them, all or none. Where nothing is new, nothing is written. Answers
@@ -144,42 +164,22 @@ impl Specs<'_> {
         specs: &[SpecNote],
         at_ms: i64,
     ) -> Result<Vec<SpecRow>, StoreError> {
-        let mut all = self.note_many(&[(source.clone(), specs.to_vec())], at_ms).await?;
-        Ok(all.remove(source).unwrap_or_default())
+        self.note_many(vec![(source.clone(), specs.to_vec())], at_ms).await?;
+        self.of(source).await
     }
 
-    /// Does [`Specs::note`] for several sources in one transaction: a thousand devices that come at once cost a
-    /// few statements.
+    /// Does [`Specs::note`] for several sources in one transaction, so that a thousand devices that come at once
+    /// cost a few. Answers what is known now of the tools that were noted, and of no others.
     ///
     /// # Errors
     /// What SQLite says.
     pub async fn note_many(
         &self,
-        notes: &[SourceNotes],
+        notes: Vec<SourceNotes>,
         at_ms: i64,
     ) -> Result<HashMap<Slug, Vec<SpecRow>>, StoreError> {
-        let sources = || notes.iter().map(|(source, _)| source);
-        let known = self.of_many(sources()).await?;
-        let mut chunks = Chunks::default();
-        for (source, specs) in notes {
-            let known = known.get(source).map(Vec::as_slice).unwrap_or_default();
-            let fresh = what_is_new(source, known, specs);
-            // Of a source of which nothing is known nothing is kept either.
-            let used = if known.is_empty() || fresh.is_empty() { 0 } else { self.bytes_of(source).await? };
-            chunks.add(source, &fresh, MAX_BYTES.saturating_sub(used));
-        }
-        let chunks = chunks.texts();
-        if chunks.is_empty() {
-            return Ok(known);
-        }
-        let bytes: usize = chunks.iter().map(String::len).sum();
-        self.0
-            .write(move |conn| {
-                Box::pin(
-                    async move { write(conn, chunks, at_ms).await.map_err(StoreError::database(WRITING)) },
-                )
-            })
-            .await?;
+        let (rows, bytes) =
+            self.0.write(move |conn| Box::pin(async move { write(conn, &notes, at_ms).await })).await?;
         // A source that changes its tools again and again leaves documents behind faster than retention comes by.
         let unswept = &self.0.inner().unswept;
         if unswept.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes) > MAX_BYTES {
@@ -188,7 +188,7 @@ impl Specs<'_> {
                 tracing::warn!(%error, "specs that no tool has any more could not be thrown away");
             }
         }
-        self.of_many(sources()).await
+        Ok(rows)
     }
 
     /// Lets a tool's current spec pass, if it still is the one with this fingerprint. Answers whether it was.
@@ -229,18 +229,6 @@ impl Specs<'_> {
     pub async fn forget(&self, source: &Slug) -> Result<bool, StoreError> {
         self.0.change(WRITING, forget(source)).await
     }
-
-    async fn bytes_of(&self, source: &Slug) -> Result<usize, StoreError> {
-        const BYTES: &str = "SELECT coalesce(sum(octet_length(document)), 0) FROM spec_documents \
-             WHERE fingerprint IN (SELECT approved FROM tool_specs WHERE source = ?1 \
-             UNION SELECT current FROM tool_specs WHERE source = ?1)";
-        let (bytes,): (i64,) = sqlx::query_as(BYTES)
-            .bind(source.to_string())
-            .fetch_one(self.0.readers())
-            .await
-            .map_err(StoreError::database(READING))?;
-        Ok(usize::try_from(bytes).unwrap_or(usize::MAX))
-    }
 }
 
 /// The statement that forgets a source's tools.
@@ -276,11 +264,61 @@ pub(crate) async fn sweep(store: &Store) -> Result<(), StoreError> {
     }
 }
 
-/// The specs that are not what is known, as far as there is room for more tools.
-fn what_is_new<'s>(source: &Slug, known: &[SpecRow], specs: &'s [SpecNote]) -> Vec<&'s SpecNote> {
+/// Sources and names as one JSON text.
+fn pairs<'t>(tools: impl IntoIterator<Item = (&'t Slug, &'t str)>) -> String {
+    let pair = |(source, tool): (&'t Slug, &'t str)| serde_json::Value::from(vec![source.as_str(), tool]);
+    serde_json::Value::from_iter(tools.into_iter().map(pair)).to_string()
+}
+
+async fn of_pairs(
+    executor: impl SqliteExecutor<'_>,
+    pairs: &str,
+) -> Result<HashMap<Slug, Vec<SpecRow>>, StoreError> {
+    const OF: &str = "SELECT tool, approved, current, changed_ms, source FROM tool_specs \
+         WHERE (source, tool) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?)) ORDER BY source, tool";
+    let rows =
+        sqlx::query(OF).bind(pairs).fetch_all(executor).await.map_err(StoreError::database(READING))?;
+    let mut all = HashMap::<Slug, Vec<SpecRow>>::new();
+    for row in &rows {
+        let source = parsed("source name", &Columns(row).required(4)?)?;
+        all.entry(source).or_default().push(read(row)?);
+    }
+    Ok(all)
+}
+
+/// How many tools are remembered of a source.
+async fn count_of(executor: impl SqliteExecutor<'_>, source: &Slug) -> Result<usize, StoreError> {
+    let (count,): (i64,) = sqlx::query_as("SELECT count(*) FROM tool_specs WHERE source = ?")
+        .bind(source.as_str())
+        .fetch_one(executor)
+        .await
+        .map_err(StoreError::database(READING))?;
+    Ok(usize::try_from(count).unwrap_or(usize::MAX))
+}
+
+/// How many bytes of documents are kept of a source.
+async fn bytes_of(executor: impl SqliteExecutor<'_>, source: &Slug) -> Result<usize, StoreError> {
+    const BYTES: &str = "SELECT coalesce(sum(octet_length(document)), 0) FROM spec_documents \
+         WHERE fingerprint IN (SELECT approved FROM tool_specs WHERE source = ?1 \
+         UNION SELECT current FROM tool_specs WHERE source = ?1)";
+    let (bytes,): (i64,) = sqlx::query_as(BYTES)
+        .bind(source.as_str())
+        .fetch_one(executor)
+        .await
+        .map_err(StoreError::database(READING))?;
+    Ok(usize::try_from(bytes).unwrap_or(usize::MAX))
+}
+
+/// The specs that are not what is known, as far as there is room for more tools beside the `held`.
+fn what_is_new<'s>(
+    source: &Slug,
+    known: &[SpecRow],
+    held: usize,
+    specs: &'s [SpecNote],
+) -> Vec<&'s SpecNote> {
     let current: HashMap<&str, &Fingerprint> =
         known.iter().map(|row| (row.tool.as_str(), &row.current)).collect();
-    let mut room = MAX_TOOLS.saturating_sub(known.len());
+    let mut room = MAX_TOOLS.saturating_sub(held);
     let mut fresh = Vec::new();
     let mut refused = 0_usize;
     for spec in specs {
@@ -300,75 +338,104 @@ fn what_is_new<'s>(source: &Slug, known: &[SpecRow], specs: &'s [SpecNote]) -> V
     fresh
 }
 
-/// A spec on its way into the database.
+/// A tool on its way into the database.
 #[derive(Serialize)]
 struct Line<'s> {
     source: &'s str,
     tool: &'s str,
     fingerprint: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    document: Option<&'s str>,
 }
 
-/// Specs as JSON texts, each a list for one statement.
-#[derive(Default)]
-struct Chunks<'s> {
-    texts: Vec<String>,
-    lines: Vec<Line<'s>>,
-    bytes: usize,
-    /// The documents that stand in one of them already.
-    sent: HashSet<Fingerprint>,
-}
-
-impl<'s> Chunks<'s> {
-    /// Adds a source's specs; documents as far as there is room.
-    fn add(&mut self, source: &'s Slug, specs: &[&'s SpecNote], mut room: usize) {
-        for spec in specs {
-            let fits = spec.document.len() <= room;
-            if fits {
-                room -= spec.document.len();
-            }
-            let is_new = fits && self.sent.insert(spec.fingerprint);
-            let document = is_new.then_some(&*spec.document);
-            self.bytes += spec.tool.len() + document.map_or(0, str::len);
-            let (source, fingerprint) = (source.as_str(), hex(&spec.fingerprint));
-            self.lines.push(Line { source, tool: &spec.tool, fingerprint, document });
-            if self.bytes > CHUNK_BYTES {
-                self.end();
-            }
-        }
-    }
-
-    fn end(&mut self) {
-        if !self.lines.is_empty() {
-            self.texts.extend(serde_json::to_string(&self.lines));
-        }
-        self.lines.clear();
-        self.bytes = 0;
-    }
-
-    fn texts(mut self) -> Vec<String> {
-        self.end();
-        self.texts
-    }
-}
-
-async fn write(conn: &mut SqliteConnection, chunks: Vec<String>, at_ms: i64) -> Result<(), sqlx::Error> {
-    const DOCUMENTS: &str = "INSERT INTO spec_documents (fingerprint, document) \
-         SELECT unhex(value ->> 'fingerprint'), value ->> 'document' FROM json_each(?) \
-         WHERE value ->> 'document' IS NOT NULL ON CONFLICT DO NOTHING";
+/// Writes what is new. Answers what is known now of the tools, and how many bytes were written.
+async fn write(
+    conn: &mut SqliteConnection,
+    notes: &[SourceNotes],
+    at_ms: i64,
+) -> Result<(HashMap<Slug, Vec<SpecRow>>, usize), StoreError> {
     const TOOLS: &str = "INSERT INTO tool_specs (source, tool, approved, current) \
          SELECT value ->> 'source', value ->> 'tool', unhex(value ->> 'fingerprint'), \
          unhex(value ->> 'fingerprint') FROM json_each(?1) WHERE true \
          ON CONFLICT (source, tool) DO UPDATE SET current = excluded.current, \
          changed_ms = CASE WHEN approved = excluded.current THEN NULL ELSE ?2 END \
          WHERE current <> excluded.current";
-    let mut transaction = conn.begin_with("BEGIN IMMEDIATE").await?;
-    for chunk in chunks {
-        sqlx::query(DOCUMENTS).bind(chunk.as_str()).execute(&mut *transaction).await?;
-        sqlx::query(TOOLS).bind(chunk.as_str()).bind(at_ms).execute(&mut *transaction).await?;
+    let noted = pairs(
+        notes.iter().flat_map(|(source, specs)| specs.iter().map(move |spec| (source, spec.tool.as_str()))),
+    );
+    let failed = || StoreError::database(WRITING);
+    let mut transaction = conn.begin_with("BEGIN IMMEDIATE").await.map_err(failed())?;
+    let known = of_pairs(&mut *transaction, &noted).await?;
+    let mut documents = Documents::default();
+    let mut lines = Vec::new();
+    for (source, specs) in notes {
+        let held = count_of(&mut *transaction, source).await?;
+        let known = known.get(source).map(Vec::as_slice).unwrap_or_default();
+        let fresh = what_is_new(source, known, held, specs);
+        // Of a source of which nothing is known nothing is kept either.
+        let used =
+            if held == 0 || fresh.is_empty() { 0 } else { bytes_of(&mut *transaction, source).await? };
+        let mut room = MAX_BYTES.saturating_sub(used);
+        for spec in fresh {
+            documents.write(&mut transaction, spec, &mut room).await.map_err(failed())?;
+            let (source, fingerprint) = (source.as_str(), hex(&spec.fingerprint));
+            lines.push(Line { source, tool: &spec.tool, fingerprint });
+        }
     }
-    transaction.commit().await
+    if lines.is_empty() {
+        return Ok((known, 0));
+    }
+    let mut bytes = documents.bytes;
+    for lines in lines.chunks(LINES) {
+        let lines = serde_json::to_string(lines).unwrap_or_default();
+        bytes += lines.len();
+        let query = sqlx::query(TOOLS).bind(lines).bind(at_ms);
+        query.execute(&mut *transaction).await.map_err(failed())?;
+    }
+    let rows = of_pairs(&mut *transaction, &noted).await?;
+    transaction.commit().await.map_err(failed())?;
+    // The pages with the documents would stay in the cache, and nothing reads them again.
+    let shrink = sqlx::query("PRAGMA shrink_memory").persistent(false);
+    if let Err(error) = shrink.execute(conn).await {
+        tracing::debug!(%error, "the cache of pages could not be emptied");
+    }
+    Ok((rows, bytes))
+}
+
+/// The documents of one transaction.
+#[derive(Default)]
+struct Documents {
+    /// How long each is.
+    lengths: HashMap<Fingerprint, usize>,
+    written: HashSet<Fingerprint>,
+    bytes: usize,
+}
+
+impl Documents {
+    /// Writes one if there is room for it.
+    async fn write(
+        &mut self,
+        conn: &mut SqliteConnection,
+        spec: &SpecNote,
+        room: &mut usize,
+    ) -> Result<(), sqlx::Error> {
+        const DOCUMENT: &str =
+            "INSERT INTO spec_documents (fingerprint, document) VALUES (?, ?) ON CONFLICT DO NOTHING";
+        let mut made = None;
+        let length = *self.lengths.entry(spec.fingerprint).or_insert_with(|| {
+            let text = spec.document.text();
+            made.insert(text).len()
+        });
+        if length > *room {
+            return Ok(());
+        }
+        *room -= length;
+        if self.written.insert(spec.fingerprint) {
+            self.bytes += length;
+            let text = made.unwrap_or_else(|| spec.document.text());
+            let query = sqlx::query(DOCUMENT).bind(spec.fingerprint.to_vec()).bind(text);
+            query.execute(conn).await?;
+        }
+        Ok(())
+    }
 }
 
 fn hex(bytes: &[u8]) -> String {

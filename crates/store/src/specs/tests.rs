@@ -1,3 +1,5 @@
+use std::sync::atomic::AtomicUsize;
+
 use super::*;
 use crate::SourceRecord;
 use crate::tests::support::{Folder, NOW, number};
@@ -38,10 +40,7 @@ async fn a_first_spec_passes_and_a_changed_one_is_noted() {
     assert!(changed.is_changed());
     assert_eq!(second, [changed.clone(), row("camera", 4, 4, None), row("odd \"1\"", 2, 2, None)]);
     for number in [1, 3] {
-        assert_eq!(
-            specs.document(&print(number)).await.unwrap(),
-            Some(note("", number).document.to_string())
-        );
+        assert_eq!(specs.document(&print(number)).await.unwrap(), Some(note("", number).document.text()));
     }
     assert_eq!(specs.document(&print(9)).await.unwrap(), None);
 
@@ -181,4 +180,65 @@ async fn documents_past_the_room_for_them_leave_their_fingerprints() {
     }
     specs.note(&phone, &[large(5)], NOW).await.unwrap();
     assert_eq!(specs.document(&print(5)).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_document_is_made_only_where_it_is_written() {
+    let folder = Folder::new();
+    let store = folder.open().await;
+    let made = Arc::new(AtomicUsize::new(0));
+    let counted = |tool: &str, number: u8| {
+        let made = Arc::clone(&made);
+        let document = Document::new(move || {
+            made.fetch_add(1, Ordering::Relaxed);
+            format!("{number}")
+        });
+        SpecNote { document, ..note(tool, number) }
+    };
+    let twice = [counted("a", 1), counted("b", 1), counted("c", 2)];
+    store.specs().note(&slug("phone"), &twice, NOW).await.unwrap();
+    assert_eq!(made.load(Ordering::Relaxed), 2, "equal ones are written once");
+    store.specs().note(&slug("phone"), &twice, NOW).await.unwrap();
+    assert_eq!(made.load(Ordering::Relaxed), 2, "and not again");
+    assert_eq!(store.specs().document(&print(2)).await.unwrap().as_deref(), Some("2"));
+}
+
+#[tokio::test]
+async fn those_that_were_noted_are_answered_and_no_others() {
+    let folder = Folder::new();
+    let store = folder.open().await;
+    let (specs, phone, desk) = (store.specs(), slug("phone"), slug("desk"));
+    specs.note(&phone, &[note("a", 1), note("b", 2)], NOW).await.unwrap();
+    let noted = specs
+        .note_many(vec![(phone.clone(), vec![note("a", 3)]), (desk.clone(), vec![note("b", 4)])], NOW + 1)
+        .await
+        .unwrap();
+    let expected =
+        [(phone.clone(), vec![row("a", 1, 3, Some(NOW + 1))]), (desk.clone(), vec![row("b", 4, 4, None)])];
+    assert_eq!(noted, HashMap::from(expected));
+    let asked = specs.of_tools(&[(&phone, "b"), (&desk, "a"), (&desk, "b")]).await.unwrap();
+    assert_eq!(
+        asked,
+        HashMap::from([(phone, vec![row("b", 2, 2, None)]), (desk, vec![row("b", 4, 4, None)])])
+    );
+}
+
+#[tokio::test]
+async fn what_a_start_reads_needs_no_reader() {
+    let folder = Folder::new();
+    let store = folder.open().await;
+    store.specs().note_many(vec![(slug("phone"), vec![note("a", 1)])], NOW).await.unwrap();
+    let read = async || {
+        assert_eq!(store.tokens().list().await.unwrap().len(), 0);
+        assert_eq!(store.sources().all().await.unwrap().len(), 0);
+        assert_eq!(store.grants().list().await.unwrap().len(), 0);
+        assert_eq!(store.rules().list().await.unwrap().len(), 0);
+        assert_eq!(store.specs().all().await.unwrap().len(), 1);
+    };
+    read().await;
+    assert_eq!(store.readers().size(), 0);
+    // Once there is one, it is used.
+    assert!(store.specs().document(&print(1)).await.unwrap().is_some());
+    assert_eq!(store.readers().size(), 1);
+    read().await;
 }
