@@ -20,6 +20,7 @@ pub mod openapi;
 pub mod pair;
 mod policy;
 mod reload;
+mod resources;
 mod status;
 pub mod tokens;
 mod tool_changes;
@@ -32,19 +33,18 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware;
 use axum::routing::get;
-use utoipa_axum::router::OpenApiRouter;
 
 pub use error::ApiError;
 pub use extract::{JsonBody, OptionalJsonBody, PathOf, QueryOf};
 
+use self::resources::Resources;
 use crate::page;
 use crate::socket::upgrade;
 use crate::state::App;
 
 /// Every resource with its description.
-fn resources() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::with_openapi(openapi::head())
-        .merge(health::routes())
+fn resources() -> Resources {
+    health::routes()
         .merge(metrics::routes())
         .merge(status::routes())
         .merge(reload::routes())
@@ -62,8 +62,8 @@ fn resources() -> OpenApiRouter<Arc<App>> {
 
 /// All that the gateway answers over HTTP, the sockets' upgrades included.
 pub fn router(app: Arc<App>) -> Router {
-    let (routes, _) = resources().split_for_parts();
-    routes
+    resources()
+        .router()
         .route("/", get(page::show))
         .merge(upgrade::routes())
         .fallback(error::no_such_path)

@@ -16,11 +16,10 @@ use toolway_core::consent::{
 };
 use toolway_types::RawJson;
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use super::error::ErrorBody;
 use super::event_stream::{Reader, follow};
+use super::resources::{Resources, resources};
 use super::{ApiError, JsonBody, PathOf};
 use crate::access::{Caller, Owner};
 use crate::state::App;
@@ -28,8 +27,8 @@ use crate::state::App;
 /// How often a watcher is written to.
 const WATCH_ALIVE: Duration = Duration::from_secs(2);
 
-pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::default().routes(routes!(list)).routes(routes!(watch)).routes(routes!(answer))
+pub(super) fn routes() -> Resources {
+    resources!(list, watch, answer)
 }
 
 /// A question that a call waits with.

@@ -17,13 +17,12 @@ use toolway_core::ClosedCall;
 use toolway_store::Cursor;
 use toolway_types::CallId;
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use self::query::asks_for_calls;
 use self::view::{CallView, WholeCall};
 use super::error::ErrorBody;
 use super::event_stream::{Reader, follow};
+use super::resources::{Resources, resources};
 use super::{ApiError, PathOf, QueryOf};
 use crate::access::{Caller, TokenState};
 use crate::state::App;
@@ -33,13 +32,8 @@ const PAGE: usize = 50;
 /// Most calls on a page.
 const MAX_PAGE: usize = 1000;
 
-pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::default()
-        .routes(routes!(list))
-        .routes(routes!(tail))
-        .routes(routes!(export::export))
-        .routes(routes!(remove::purge))
-        .routes(routes!(show, remove::remove))
+pub(super) fn routes() -> Resources {
+    resources!(list, tail, show).merge(export::routes()).merge(remove::routes())
 }
 
 /// A page of calls.

@@ -8,18 +8,17 @@ use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use toolway_types::Role;
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use super::error::ErrorBody;
 use super::given::read_text;
+use super::resources::{Resources, resources};
 use super::{ApiError, JsonBody, PathOf};
 use crate::access::{LOCAL_DEVICE_ID, Owner};
 use crate::sources::source::{Presence, Source};
 use crate::state::App;
 
-pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::default().routes(routes!(list)).routes(routes!(rename, remove))
+pub(super) fn routes() -> Resources {
+    resources!(list, rename, remove)
 }
 
 /// A device.

@@ -12,12 +12,11 @@ use toolway_types::PrincipalId;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 use utoipa::{PartialSchema, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use super::described::{ToolPattern, one_or_other};
 use super::error::{ErrorBody, unavailable};
 use super::given::{ShortText, optional_whole, read_text};
+use super::resources::{Resources, resources};
 use super::{ApiError, JsonBody, PathOf};
 use crate::access::Owner;
 use crate::state::App;
@@ -25,8 +24,8 @@ use crate::state::App;
 /// Longest life that can be asked for: ten years.
 const MAX_LIFE_S: i64 = 315_360_000;
 
-pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::default().routes(routes!(list, add)).routes(routes!(revoke))
+pub(super) fn routes() -> Resources {
+    resources!(list, add, revoke)
 }
 
 /// Yes or no.

@@ -1,14 +1,10 @@
 //! `GET /health`: says that the gateway lives, and nothing else. Open.
 
-use std::sync::Arc;
-
 use axum::Json;
 use serde::Serialize;
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
-use crate::state::App;
+use super::resources::{Resources, resources};
 
 /// That it lives.
 #[derive(Debug, Serialize, ToSchema)]
@@ -18,8 +14,8 @@ struct Health {
     status: &'static str,
 }
 
-pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::default().routes(routes!(health))
+pub(super) fn routes() -> Resources {
+    resources!(health)
 }
 
 /// Whether the gateway lives

@@ -6,17 +6,16 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::HeaderValue;
 use http::header::CONTENT_TYPE;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use super::error::internal;
+use super::resources::{Resources, resources};
 use crate::access::Owner;
 use crate::state::App;
 
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::default().routes(routes!(metrics))
+pub(super) fn routes() -> Resources {
+    resources!(metrics)
 }
 
 /// Counters and gauges in Prometheus' text form

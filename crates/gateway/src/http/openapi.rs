@@ -1,7 +1,7 @@
 //! `GET /api/openapi.json`: the description of everything under REST, put together from what stands on the
 //! handlers themselves.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -16,17 +16,15 @@ use utoipa::openapi::{
     Response as Described, ResponseBuilder,
 };
 use utoipa::{PartialSchema, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use super::error::{ErrorBody, ErrorWords, internal};
+use super::resources::{Resources, resources};
 use crate::access::Caller;
-use crate::state::App;
 
 const BEARER: &str = "token";
 
 /// What stands above the paths.
-pub(super) fn head() -> OpenApi {
+fn head() -> OpenApi {
     let bearer = HttpBuilder::new()
         .scheme(HttpAuthScheme::Bearer)
         .description(Some("A token of the gateway: `toolway tokens create`, `toolway pair`, or the owner's."))
@@ -54,7 +52,7 @@ pub(super) fn head() -> OpenApi {
 /// The whole description.
 #[must_use]
 pub fn document() -> OpenApi {
-    let (_, mut document) = super::resources().split_for_parts();
+    let mut document = super::resources().describe(head());
     for item in document.paths.paths.values_mut() {
         let operations = [&mut item.get, &mut item.put, &mut item.post, &mut item.delete, &mut item.patch];
         operations.into_iter().flatten().for_each(complete);
@@ -113,8 +111,8 @@ fn refusal(words: &str) -> Described {
     ResponseBuilder::new().description(words).content("application/json", content).build()
 }
 
-pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::default().routes(routes!(openapi))
+pub(super) fn routes() -> Resources {
+    resources!(openapi)
 }
 
 /// This description

@@ -10,17 +10,16 @@ use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 use toolway_wire::pairing::{CODE_HEADER, PairRequest, PairResponse, PairingCode, PairingLink};
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use super::error::ErrorBody;
 use super::given::{GivenRole, ShortText, described_by_role, read_agent, read_text};
+use super::resources::{Resources, resources};
 use super::{ApiError, JsonBody, OptionalJsonBody};
 use crate::access::{Client, DeviceBinding, Grant, NewToken, Owner};
 use crate::state::App;
 
-pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::default().routes(routes!(pair)).routes(routes!(make_code))
+pub(super) fn routes() -> Resources {
+    resources!(pair, make_code)
 }
 
 /// What a device says of itself; bound to its token.

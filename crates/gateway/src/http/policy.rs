@@ -10,19 +10,18 @@ use toolway_core::policy::definition::RuleDefinition;
 use toolway_core::{Door, Explanation, Lookup};
 use toolway_types::{Principal, PrincipalId, RawJson, Role};
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use super::described::Rule;
 use super::error::ErrorBody;
 use super::given::{ShortText, optional_whole, read_text};
+use super::resources::{Resources, resources};
 use super::{ApiError, JsonBody, PathOf};
 use crate::access::{OWNER_ID, Owner};
 use crate::rules::{PlacedRule, RuleError, RuleOrigin};
 use crate::state::App;
 
-pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::default().routes(routes!(show)).routes(routes!(put, remove)).routes(routes!(test))
+pub(super) fn routes() -> Resources {
+    resources!(show, put, remove, test)
 }
 
 /// A rule, and where it stands.

@@ -4,16 +4,15 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use http::StatusCode;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use super::ApiError;
 use super::error::ErrorBody;
+use super::resources::{Resources, resources};
 use crate::access::Owner;
 use crate::state::App;
 
-pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::default().routes(routes!(reload))
+pub(super) fn routes() -> Resources {
+    resources!(reload)
 }
 
 /// Read again what changed outside

@@ -6,15 +6,14 @@ use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
+use super::resources::{Resources, resources};
 use crate::access::Owner;
 use crate::state::App;
 use crate::warnings::Warning;
 
-pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::default().routes(routes!(status))
+pub(super) fn routes() -> Resources {
+    resources!(status)
 }
 
 /// How the gateway is.

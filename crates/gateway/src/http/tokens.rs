@@ -10,11 +10,10 @@ use serde::{Deserialize, Serialize};
 use toolway_store::TokenRecord;
 use toolway_types::Role;
 use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use super::error::ErrorBody;
 use super::given::{GivenRole, ShortText, described_by_role, optional_whole, read_agent, read_text};
+use super::resources::{Resources, resources};
 use super::{ApiError, JsonBody, PathOf, QueryOf};
 use crate::access::{DeviceBinding, NewToken, Owner};
 use crate::state::App;
@@ -22,11 +21,8 @@ use crate::state::App;
 /// Longest life that can be asked for: ten years. Without one a token lives until it is revoked.
 const MAX_LIFE_S: i64 = 315_360_000;
 
-pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::default()
-        .routes(routes!(list, create))
-        .routes(routes!(revoke))
-        .routes(routes!(rotate_owner))
+pub(super) fn routes() -> Resources {
+    resources!(list, create, revoke, rotate_owner)
 }
 
 /// Whether a token counts.

@@ -9,17 +9,16 @@ use serde::{Deserialize, Serialize};
 use toolway_core::{Door, Lookup};
 use toolway_types::ToolId;
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use super::error::ErrorBody;
+use super::resources::{Resources, resources};
 use super::{ApiError, OptionalJsonBody, PathOf};
 use crate::access::{Owner, TokenState};
 use crate::changes::Accepted;
 use crate::state::App;
 
-pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::default().routes(routes!(show)).routes(routes!(accept))
+pub(super) fn routes() -> Resources {
+    resources!(show, accept)
 }
 
 /// How a tool differs from what it was when it was last accepted.

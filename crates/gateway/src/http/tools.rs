@@ -11,19 +11,18 @@ use serde::{Deserialize, Serialize, Serializer};
 use toolway_core::{Call, Door, Engine, Finished, Lookup, RawArguments, Tool, ToolSpec};
 use toolway_types::{CallId, Code, Envelope, Outcome, RawJson, ToolId};
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use super::error::{ErrorBody, ErrorWords};
 use super::extract::{expect_json, parse_optional_json, read_body};
 use super::given::optional_whole;
+use super::resources::{Resources, resources};
 use super::{ApiError, PathOf, call_stream};
 use crate::access::{Caller, TokenState};
 use crate::sources::source::Presence;
 use crate::state::App;
 
-pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::default().routes(routes!(list)).routes(routes!(show)).routes(routes!(call))
+pub(super) fn routes() -> Resources {
+    resources!(list, show, call)
 }
 
 /// A tool that the caller may call.

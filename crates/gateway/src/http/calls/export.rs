@@ -19,8 +19,13 @@ use super::query::asks_for_calls;
 use super::view::WholeCall;
 use crate::access::{Caller, TokenState};
 use crate::http::error::ErrorBody;
+use crate::http::resources::{Resources, resources};
 use crate::http::{ApiError, QueryOf};
 use crate::state::App;
+
+pub(super) fn routes() -> Resources {
+    resources!(export)
+}
 
 /// In which form.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]

@@ -15,8 +15,13 @@ use crate::access::Owner;
 use crate::http::call_status::StatusWord;
 use crate::http::error::ErrorBody;
 use crate::http::given::whole;
+use crate::http::resources::{Resources, resources};
 use crate::http::{ApiError, JsonBody, PathOf};
 use crate::state::App;
+
+pub(super) fn routes() -> Resources {
+    resources!(purge, remove)
+}
 
 /// Which calls to throw away: those that fit everything that is said.
 #[derive(Debug, Deserialize, ToSchema)]
