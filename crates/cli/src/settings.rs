@@ -8,6 +8,7 @@ pub(crate) mod key;
 mod text;
 mod variables;
 
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
@@ -170,12 +171,16 @@ pub(crate) fn failure(wrong: &[Wrong]) -> Failure {
         .hint("`toolway config show` lists the settings; `toolway config check` checks them without starting anything")
 }
 
+/// Every setting with its description, made from the schema of them all when it is asked for: where nothing is wrong
+/// with the settings, that is hardly ever.
+type Known = LazyCell<Vec<SettingInfo>>;
+
 /// Reads all sources and lays them over one another.
 ///
 /// # Errors
 /// Everything that is wrong.
 pub(crate) fn load(sources: &Sources) -> Result<Loaded, Vec<Wrong>> {
-    let known = describe();
+    let known = Known::new(describe);
     let mut wrong = Vec::new();
     let mut ignored = Vec::new();
     let mut set = Vec::new();

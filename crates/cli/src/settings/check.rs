@@ -7,7 +7,7 @@ use toolway_gateway::settings::{SettingError, SettingInfo, Settings};
 use tracing_subscriber::EnvFilter;
 
 use super::key::Key;
-use super::{Entry, Origin, Wrong};
+use super::{Entry, Known, Origin, Wrong};
 
 /// How a hint begins that names a setting which was probably meant.
 pub(super) const MEANT: &str = "did you mean ";
@@ -15,15 +15,22 @@ pub(super) const MEANT: &str = "did you mean ";
 const ALIKE: f64 = 0.8;
 
 /// Checks one entry by itself.
-pub(super) fn entry(mut entry: Entry, known: &[SettingInfo]) -> Result<Entry, Wrong> {
+pub(super) fn entry(mut entry: Entry, known: &Known) -> Result<Entry, Wrong> {
     // `tls = "off"` is short for `tls.mode`; kept under one name, a flag can win over a file's table.
     if entry.key == Key::of(&["tls"]) && entry.value.is_string() {
         entry.key = entry.key.child("mode");
     }
+    let read = serde_json::from_value::<Settings>(entry.key.nest(entry.value.clone()));
+    // Where they can be read with a single value in them, it is one setting's: they know all their names, and a
+    // table is none.
+    let is_single = matches!(entry.value, Value::Bool(_) | Value::Number(_) | Value::String(_));
+    if is_single && read.is_ok() {
+        return Ok(entry);
+    }
     if let Some(wrong) = unknown(&entry.key, known, &entry.origin) {
         return Err(wrong);
     }
-    match serde_json::from_value::<Settings>(entry.key.nest(entry.value.clone())) {
+    match read {
         Ok(_) => Ok(entry),
         Err(error) => Err(badly_formed(&entry, &error.to_string(), known)),
     }

@@ -2,16 +2,14 @@
 
 use std::ffi::{OsStr, OsString};
 
-use toolway_gateway::settings::SettingInfo;
-
 use super::key::Key;
-use super::{Entry, Origin, Wrong, check, text};
+use super::{Entry, Known, Origin, Wrong, check, text};
 use crate::environment::PREFIX;
 
 /// Reads all of them.
 pub(super) fn read(
     variables: &[(OsString, OsString)],
-    known: &[SettingInfo],
+    known: &Known,
     set: &mut Vec<Entry>,
     wrong: &mut Vec<Wrong>,
     ignored: &mut Vec<Wrong>,
@@ -40,7 +38,7 @@ pub(super) fn read(
 }
 
 /// What to say of a name that is no setting.
-fn unknown(key: &Key, rest: &str, known: &[SettingInfo], origin: &Origin) -> Option<Wrong> {
+fn unknown(key: &Key, rest: &str, known: &Known, origin: &Origin) -> Option<Wrong> {
     let mut one = check::unknown(key, known, origin)?;
     one.what = format!("there is no setting {key}");
     // The hint names settings as the file does; here they are wanted as variables.
