@@ -128,7 +128,10 @@ impl Toolbox {
             defined: ArcSwap::default(),
             seen: Mutex::default(),
         });
-        toolbox.prepare(settings).await?.put_in_force();
+        // Here rather than on another thread: nobody is served yet.
+        let made = toolbox.make(settings)?;
+        let changing = toolbox.changing.lock().await;
+        Ready { toolbox: &toolbox, changing, settings: settings.clone(), made }.put_in_force();
         Ok(toolbox)
     }
 
