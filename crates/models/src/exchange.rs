@@ -286,6 +286,3 @@ fn first_word_late(config: &ProviderConfig, request: &ModelRequest, waited: Dura
     };
     failure::too_slow(config, "no answer began", waited, setting)
 }
-
-#[cfg(test)]
-mod tests;

@@ -19,6 +19,7 @@ use crate::transport::{Http, Prepared};
 
 mod call;
 mod chunk;
+mod details;
 mod history;
 mod message;
 mod offered;
@@ -30,7 +31,7 @@ pub(crate) use call::{arguments, id, is_object};
 pub(crate) use message::DataUrl;
 pub(crate) use offered::offered;
 pub(crate) use request::{output_form, word};
-pub(crate) use tool::{described, first, parameters};
+pub(crate) use tool::{described, parameters};
 
 /// Longest name of a tool.
 pub(crate) const NAME_CHARS: usize = crate::names::MAX_NAME;

@@ -118,9 +118,11 @@ impl Described<'_> {
             }
             ContentPart::Resource { resource } => {
                 let mut resource = resource.clone();
-                if let Some(blob) = resource.as_object_mut().and_then(|fields| fields.remove("blob")) {
-                    resource["bytes"] = json!(blob.as_str().map(size));
-                    resource["note"] = json!("Its bytes are not passed on to the model.");
+                if let Some(fields) = resource.as_object_mut()
+                    && let Some(blob) = fields.remove("blob")
+                {
+                    fields.insert("bytes".to_owned(), json!(blob.as_str().map(size)));
+                    fields.insert("note".to_owned(), json!("Its bytes are not passed on to the model."));
                 }
                 json!({"type": "resource", "resource": resource})
             }

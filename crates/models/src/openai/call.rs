@@ -7,6 +7,7 @@ use toolway_types::{CallId, JsonObject, RawJson};
 
 use crate::config::CallIds;
 use crate::message::ToolCall;
+use crate::opaque::unreadable;
 
 /// Longest id that OpenAI takes.
 const MAX_ID: usize = 40;
@@ -27,12 +28,13 @@ pub(crate) fn own_field(call: &ToolCall, provider: &str, name: &str) -> Option<R
 }
 
 /// Arguments as a server can read them. What the model wrote may be cut or malformed; some servers refuse a history
-/// in which it is, and what was wrong stands in the result.
+/// in which it is, so it is shown inside of an object, and what was wrong stands in the result.
 pub(crate) fn arguments(call: &ToolCall) -> Cow<'_, str> {
-    if !call.is_cut && is_object(&call.arguments) {
-        Cow::Borrowed(&call.arguments)
-    } else {
-        Cow::Borrowed("{}")
+    let text = call.arguments.as_str();
+    match (text.trim().is_empty(), call.is_cut) {
+        (true, false) => Cow::Borrowed("{}"),
+        (false, false) if is_object(text) => Cow::Borrowed(text),
+        _ => Cow::Owned(unreadable(text).get().to_owned()),
     }
 }
 

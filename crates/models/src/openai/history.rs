@@ -91,7 +91,6 @@ impl<'a> History<'a> {
     }
 
     fn assistant(&mut self, message: &'a Message) {
-        self.close_person();
         let mut answer = Assistant::default();
         let mut text = Text::default();
         let mut thinking = Vec::new();
@@ -126,10 +125,10 @@ impl<'a> History<'a> {
                 Part::Image { .. } | Part::ToolResult(_) => {}
             }
         }
-        let is_empty = text.text.is_empty() && answer.tool_calls.is_empty();
-        if is_empty {
+        if text.text.is_empty() && answer.tool_calls.is_empty() {
             return;
         }
+        self.close_person();
         answer.content = match (text.text.is_empty(), self.config.switches.null_content) {
             (true, true) => None,
             _ => Some(Cow::Owned(text.text)),

@@ -25,7 +25,7 @@ const ROOM: usize = 1024;
 /// The body.
 pub(super) fn body(config: &ProviderConfig, request: &ModelRequest) -> Result<Bytes, ModelError> {
     let (switches, options) = (&config.switches, &request.options);
-    let tools = tool::list(switches, request);
+    let tools = tool::list(config, request)?;
     let messages = messages(config, request);
     let size =
         ROOM + tools.as_ref().map_or(0, |tools| tools.get().len()) + conversation_size(&request.messages);
@@ -96,7 +96,7 @@ fn tool_choice<'a>(
     request: &'a ModelRequest,
 ) -> Result<Option<Choice<'a>>, ModelError> {
     if let ToolChoice::Tool(name) = &request.tool_choice
-        && request.tools.get(name).is_none()
+        && !is_sent(&config.switches, request, name)
     {
         let message = format!("the tool {name:?} is to be called, but is not among those of the request");
         return Err(ModelError::new(ModelErrorKind::InvalidRequest, config.name.clone(), message));
@@ -109,6 +109,11 @@ fn tool_choice<'a>(
         }
         (ToolChoice::Tool(name), ToolChoiceForm::Full) => Some(Choice::Function(names::sent(name))),
     })
+}
+
+/// Whether a tool is among those that are sent.
+fn is_sent(switches: &Switches, request: &ModelRequest, name: &str) -> bool {
+    request.tools.get(name).is_some_and(|tool| tool::convert(switches, tool).is_ok())
 }
 
 /// The form of an answer.
@@ -138,15 +143,12 @@ fn response_format<'a>(switches: &Switches, output: &'a OutputSchema) -> Option<
     }
 }
 
-/// The schema of an answer, and whether it is strict: only where that form says just what the schema says, since
-/// nobody turns an answer's text back.
+/// The schema of an answer, and whether it is strict: only where its strict form is no other, since nobody turns an
+/// answer's text back.
 pub(crate) fn output_form(output: &OutputSchema) -> (RawJson, bool) {
-    match schema::output(&output.schema, Target::OpenAiStrict) {
-        Ok(strict) if strict.lost.is_empty() && strict.arguments == crate::tools::ArgumentForm::default() => {
-            (strict.schema.unwrap_or_else(|| output.schema.clone()), true)
-        }
-        _ => (output.schema.clone(), false),
-    }
+    let strict = schema::output(&output.schema, Target::OpenAiStrict).ok().and_then(|strict| strict.schema);
+    let is_strict = strict.is_some_and(|strict| strict.to_value() == output.schema.to_value());
+    (output.schema.clone(), is_strict)
 }
 
 fn reasoning(

@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use serde_json::Map;
 use serde_json::value::RawValue;
-use toolway_types::{CallId, RawJson};
+use toolway_types::{CallId, JsonObject, RawJson};
 
 use super::call::is_object;
 use super::chunk::{CallDelta, Choice, Chunk, Delta, Said, Spoken, WireUsage};
+use super::details;
 use crate::answer::{Decoder, Events, Progress, not_understood};
 use crate::config::ProviderConfig;
 use crate::event::{FinishReason, ModelEvent};
@@ -36,7 +37,7 @@ pub(super) struct ChatDecoder {
     text: String,
     thinking: String,
     /// The items of `reasoning_details`, in order.
-    details: Vec<RawJson>,
+    details: Vec<JsonObject>,
     calls: Vec<Call>,
     refused: bool,
     finish: Option<FinishReason>,
@@ -207,10 +208,10 @@ impl ChatDecoder {
 
     /// Keeps the items of `reasoning_details`. They belong to the thinking, and may come without a word of it.
     fn detail(&mut self, details: &RawValue, out: &mut Events) {
-        let Ok(items) = serde_json::from_str::<Vec<RawJson>>(details.get()) else { return };
+        let Ok(items) = serde_json::from_str::<Vec<JsonObject>>(details.get()) else { return };
         if !items.is_empty() {
             self.turn_to(Open::Thinking, out);
-            self.details.extend(items);
+            items.into_iter().for_each(|item| details::add(&mut self.details, item));
         }
     }
 
@@ -223,7 +224,7 @@ impl ChatDecoder {
             Open::Nothing => {}
             Open::Text => out.push_back(ModelEvent::Part(Part::text(std::mem::take(&mut self.text)))),
             Open::Thinking => {
-                let data = details_data(std::mem::take(&mut self.details));
+                let data = details::data(std::mem::take(&mut self.details));
                 let opaque = Some(self.opaque(data));
                 let text = std::mem::take(&mut self.thinking);
                 out.push_back(ModelEvent::Part(Part::Thinking { text, opaque }));
@@ -374,15 +375,6 @@ impl Call {
     }
 }
 
-/// What a thought carries that goes back with it.
-fn details_data(details: Vec<RawJson>) -> RawJson {
-    if details.is_empty() {
-        return RawJson::empty_object();
-    }
-    let list = std::collections::BTreeMap::from([("reasoning_details", details)]);
-    RawJson::from_value(&list).unwrap_or_else(|_| RawJson::empty_object())
-}
-
 impl Decoder for ChatDecoder {
     fn event(&mut self, event: &SseEvent<'_>, out: &mut Events) -> Result<(), Failure> {
         let data = event.data.trim();
@@ -430,6 +422,3 @@ impl Decoder for ChatDecoder {
         self.progress
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -8,12 +8,14 @@ use std::sync::Arc;
 use serde::Serialize;
 use toolway_types::RawJson;
 
-use crate::config::{Switches, ToolChoiceForm};
+use crate::body::too_many_tools;
+use crate::config::{ProviderConfig, Switches, ToolChoiceForm};
+use crate::error::ModelError;
 use crate::names;
 use crate::provider::{Converted, NotExpressible};
 use crate::request::{ModelRequest, ToolChoice};
 use crate::schema::{self, ConvertedSchema, Target};
-use crate::tools::{ConvertedTools, ToolDefinition, ToolForm, ToolSet};
+use crate::tools::{ConvertedTools, ToolDefinition, ToolForm};
 
 /// Longest description that OpenAI takes, in characters.
 const DESCRIPTION_CHARS: usize = 1024;
@@ -89,38 +91,20 @@ fn form(switches: &Switches) -> ToolForm {
 }
 
 /// The list of tools that is sent; none where none is.
-pub(super) fn list(switches: &Switches, request: &ModelRequest) -> Option<RawJson> {
-    let form = form(switches);
-    let convert = |tool: &ToolDefinition| convert(switches, tool);
+pub(super) fn list(config: &ProviderConfig, request: &ModelRequest) -> Result<Option<RawJson>, ModelError> {
+    let switches = &config.switches;
     let is_wanted = request.tool_choice != ToolChoice::None || switches.tool_choice != ToolChoiceForm::None;
     if !switches.tools || !is_wanted {
-        return None;
+        return Ok(None);
     }
+    let (form, convert) = (form(switches), |tool: &ToolDefinition| convert(switches, tool));
     if let (ToolChoice::Tool(name), ToolChoiceForm::Words) = (&request.tool_choice, switches.tool_choice) {
-        let only = request.tools.get(name)?.converted(form, convert).ok()?;
-        return RawJson::from_value(&[&only.json]).ok();
+        let only = request.tools.get(name).and_then(|tool| tool.converted(form, convert).ok());
+        return Ok(only.and_then(|only| RawJson::from_value(&[&only.json]).ok()));
     }
-    first(&request.tools, switches.max_tools, form, convert)
-}
-
-/// The first so many tools of a set in a form; none where there are none. Whoever asks keeps to the limit; where not,
-/// a request with fewer tools is better than one that is refused.
-pub(crate) fn first(
-    tools: &ToolSet,
-    most: usize,
-    form: ToolForm,
-    convert: impl Fn(&ToolDefinition) -> Result<Converted, NotExpressible>,
-) -> Option<RawJson> {
-    let converted = tools.converted(form, &convert);
-    match converted.len() {
-        0 => None,
-        count if count <= most => Some(converted.json.clone()),
-        _ => {
-            let all = tools.tools().iter().filter_map(|tool| tool.converted(form, &convert).ok());
-            let first: Vec<_> = all.take(most).collect();
-            RawJson::from_value(&first.iter().map(|tool| &tool.json).collect::<Vec<_>>()).ok()
-        }
-    }
+    let tools = request.tools.converted(form, convert);
+    too_many_tools(&config.name, tools.len(), switches.max_tools)?;
+    Ok((!tools.is_empty()).then(|| tools.json.clone()))
 }
 
 /// The tools by which arguments of an answer are turned back; none where there is nothing to turn back.

@@ -9,7 +9,7 @@ use toolway_types::RawJson;
 use super::input::items;
 use super::tool;
 use crate::body::{BodyWriter, conversation_size};
-use crate::config::ProviderConfig;
+use crate::config::{ProviderConfig, Switches};
 use crate::error::{ModelError, ModelErrorKind};
 use crate::names;
 use crate::openai::{output_form, word};
@@ -49,7 +49,7 @@ struct Reasoning {
 /// The body.
 pub(super) fn body(config: &ProviderConfig, request: &ModelRequest) -> Result<Bytes, ModelError> {
     let options = &request.options;
-    let tools = tool::list(&config.switches, request);
+    let tools = tool::list(config, request)?;
     let items = items(config, request);
     let size =
         ROOM + tools.as_ref().map_or(0, |tools| tools.get().len()) + conversation_size(&request.messages);
@@ -93,7 +93,7 @@ fn tool_choice<'a>(
         ToolChoice::Auto => return Ok(None),
         ToolChoice::None => Choice::Word("none"),
         ToolChoice::Required => Choice::Word("required"),
-        ToolChoice::Tool(name) if request.tools.get(name).is_some() => {
+        ToolChoice::Tool(name) if is_sent(&config.switches, request, name) => {
             Choice::Function { r#type: "function", name: names::sent(name) }
         }
         ToolChoice::Tool(name) => {
@@ -101,4 +101,9 @@ fn tool_choice<'a>(
             return Err(ModelError::new(ModelErrorKind::InvalidRequest, config.name.clone(), message));
         }
     }))
+}
+
+/// Whether a tool is among those that are sent.
+fn is_sent(switches: &Switches, request: &ModelRequest, name: &str) -> bool {
+    request.tools.get(name).is_some_and(|tool| tool::convert(switches, tool).is_ok())
 }

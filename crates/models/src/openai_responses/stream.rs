@@ -417,6 +417,3 @@ impl Decoder for ResponsesDecoder {
         if self.over { Progress::Over } else { Progress::Going }
     }
 }
-
-#[cfg(test)]
-mod tests;

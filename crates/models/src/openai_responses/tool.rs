@@ -6,9 +6,11 @@ use std::sync::Arc;
 use serde::Serialize;
 use toolway_types::RawJson;
 
-use crate::config::Switches;
+use crate::body::too_many_tools;
+use crate::config::{ProviderConfig, Switches};
+use crate::error::ModelError;
 use crate::names;
-use crate::openai::{described, first, parameters};
+use crate::openai::{described, parameters};
 use crate::provider::{Converted, NotExpressible};
 use crate::request::ModelRequest;
 use crate::schema::ConvertedSchema;
@@ -51,9 +53,11 @@ fn form(switches: &Switches) -> ToolForm {
 }
 
 /// The list of tools that is sent; none where none is.
-pub(super) fn list(switches: &Switches, request: &ModelRequest) -> Option<RawJson> {
-    let convert = |tool: &ToolDefinition| convert(switches, tool);
-    first(&request.tools, switches.max_tools, form(switches), convert)
+pub(super) fn list(config: &ProviderConfig, request: &ModelRequest) -> Result<Option<RawJson>, ModelError> {
+    let convert = |tool: &ToolDefinition| convert(&config.switches, tool);
+    let tools = request.tools.converted(form(&config.switches), convert);
+    too_many_tools(&config.name, tools.len(), config.switches.max_tools)?;
+    Ok((!tools.is_empty()).then(|| tools.json.clone()))
 }
 
 /// The tools by which arguments of an answer are turned back; none where there is nothing to turn back.

@@ -33,11 +33,14 @@ fn mistral_s_ids_have_nine_letters_and_digits() {
 }
 
 #[test]
-fn m10_cut_or_malformed_arguments_go_back_as_an_empty_object() {
+fn m10_cut_or_malformed_arguments_go_back_inside_of_an_object() {
     let with = |arguments: &str, is_cut| ToolCall { arguments: arguments.to_owned(), is_cut, ..call(None) };
     assert_eq!(arguments(&with(r#"{"a": 1}"#, false)), r#"{"a": 1}"#);
-    for bad in ["", "{\"a\":", "[1]", "null", "{} {}", "\"x\""] {
-        assert_eq!(arguments(&with(bad, false)), "{}", "{bad}");
+    assert_eq!(arguments(&with(" ", false)), "{}");
+    for bad in ["{\"a\":", "[1]", "null", "{} {}", "\"x\""] {
+        let shown = serde_json::json!({ "unreadable_arguments": bad }).to_string();
+        assert_eq!(arguments(&with(bad, false)), shown, "{bad}");
     }
-    assert_eq!(arguments(&with("{\"a\":1}", true)), "{}");
+    assert_eq!(arguments(&with("{\"a\":1}", true)), r#"{"unreadable_arguments":"{\"a\":1}"}"#);
+    assert_eq!(arguments(&with("", true)), r#"{"unreadable_arguments":""}"#);
 }
