@@ -63,6 +63,11 @@ pub(crate) fn arguments(call: &ToolCall, tools: &ConvertedTools) -> RawJson {
         let sent = tools.sent(&call.name, text);
         return RawJson::parse(sent.as_deref().unwrap_or(text)).unwrap_or_else(|_| RawJson::empty_object());
     }
+    unreadable(text)
+}
+
+/// An object that shows what could not be read as one.
+pub(crate) fn unreadable(text: &str) -> RawJson {
     let shown = text.get(..text.floor_char_boundary(SHOWN)).unwrap_or_default();
     RawJson::from(&json!({ UNREADABLE: shown }))
 }
