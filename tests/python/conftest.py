@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 import httpx
 import pytest
+from fake_models import FakeModels
 from gateway_process import Gateway
 from shapes import expires_in, rows
 from toolway_client import Caller, DeviceV1, DeviceV2, Rest, Socket, eventually, tool, unique
@@ -223,6 +224,21 @@ async def rig(net):
     device = await net.v2([tool("work")])
     caller = await net.caller()
     return net, device, caller, f"{device.source}__work"
+
+
+@pytest.fixture(scope="session")
+def model_servers():
+    """The fake model servers, one process for the session."""
+    servers = FakeModels()
+    yield servers
+    servers.stop()
+
+
+@pytest.fixture
+def fakes(model_servers):
+    """The fake model servers, with nothing to answer yet."""
+    model_servers.script()
+    return model_servers
 
 
 @pytest.fixture
