@@ -4,19 +4,35 @@
 //! A turn goes on when the connection goes that started it: whoever opens the session again can watch the rest.
 
 mod error;
+mod parked;
+mod running;
+mod sessions;
 mod settings;
+mod start;
 mod view;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
+use tokio_util::task::TaskTracker;
 use toolway_core::Engine;
-use toolway_store::Store;
+use toolway_store::{SessionRecord, Store};
+use toolway_types::name::is_invisible;
 use toolway_types::{Clock, Principal};
+use uuid::Uuid;
 
-use crate::agents::Agents;
+use crate::agents::{Agent, Agents, DEFAULT};
+use crate::budget::Budgets;
 use crate::models::Models;
+use crate::prices::Prices;
+use crate::turn::keeper::Keeper;
+use crate::turn::stop::{Stop, StopReason};
+use crate::turn::surroundings::Surroundings;
 use crate::turn::{StatelessRequest, TurnRequest, TurnViewer};
+use error::MAX_ID;
+use parked::Parked;
+use running::Running;
 
 pub use error::{BadSessionId, OpenError, SessionError, TurnRefused};
 pub use settings::ConversationSettings;
@@ -35,6 +51,10 @@ pub struct ConversationParts {
     pub agents: Arc<Agents>,
     /// With which model.
     pub models: Arc<Models>,
+    /// At what price.
+    pub prices: Arc<Prices>,
+    /// How much may be spent.
+    pub budgets: Arc<Budgets>,
     /// The wall clock.
     pub clock: Arc<dyn Clock>,
     /// What the owner can set.
@@ -78,12 +98,20 @@ pub enum AbortStatus {
 
 /// Sessions and the turns in them.
 pub struct Conversations {
-    parts: ConversationParts,
+    around: Arc<Surroundings>,
+    store: Store,
+    agents: Arc<Agents>,
+    running: Arc<Running>,
+    parked: Parked,
+    /// Everything that goes on by itself: turns, and the titles that are made after them.
+    tasks: TaskTracker,
+    /// Ends what goes on after turns when the gateway stops.
+    closing: Arc<Stop>,
 }
 
 impl std::fmt::Debug for Conversations {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Conversations").finish_non_exhaustive()
+        f.debug_struct("Conversations").field("running", &self.running).finish_non_exhaustive()
     }
 }
 
@@ -91,12 +119,36 @@ impl Conversations {
     /// Conversations, none of them with a running turn.
     #[must_use]
     pub fn new(parts: ConversationParts) -> Arc<Self> {
-        Arc::new(Self { parts })
+        let keeper = Arc::new(parts.store.clone());
+        Self::with_keeper(parts, keeper)
+    }
+
+    pub(crate) fn with_keeper(parts: ConversationParts, keeper: Arc<dyn Keeper>) -> Arc<Self> {
+        let ConversationParts { engine, store, agents, models, prices, budgets, clock, settings } = parts;
+        let around = Surroundings {
+            engine,
+            keeper,
+            models,
+            prices,
+            budgets,
+            shelf: Arc::default(),
+            clock,
+            settings: ArcSwap::from_pointee(settings),
+        };
+        Arc::new(Self {
+            around: Arc::new(around),
+            store,
+            agents,
+            running: Arc::default(),
+            parked: Parked::default(),
+            tasks: TaskTracker::new(),
+            closing: Arc::default(),
+        })
     }
 
     /// Takes other settings, from the next turn on.
     pub fn configure(&self, settings: ConversationSettings) {
-        let _ = (&self.parts.settings, settings);
+        self.around.settings.store(Arc::new(settings));
     }
 
     /// Opens a session: says what there is of it and who answers. Nothing is kept of a session in which nothing has
@@ -105,8 +157,26 @@ impl Conversations {
     /// # Errors
     /// [`OpenError`].
     pub async fn open(&self, who: &Arc<Principal>, open: OpenSession<'_>) -> Result<Opened, OpenError> {
-        let _ = (who, open);
-        Err(OpenError::ShuttingDown)
+        if self.running.is_closed() {
+            return Err(OpenError::ShuttingDown);
+        }
+        let (id, known): (Arc<str>, _) = match open.id {
+            None => (Uuid::now_v7().to_string().into(), None),
+            Some(id) => (checked_id(id)?.into(), self.around.keeper.session(id).await?),
+        };
+        if known.as_ref().is_some_and(|known| *known.principal != *who.id.0) {
+            return Err(OpenError::OwnerMismatch);
+        }
+        let agent = self.agent_of(who, known.as_ref(), open.agent)?;
+        let model = self.around.models.get(agent.definition.model.as_deref());
+        Ok(Opened {
+            busy: self.running.of(&id).is_some(),
+            id,
+            agent: agent.definition.name.as_str().into(),
+            model: model.ok().map(|model| model.name()),
+            resumed: known.as_ref().is_some_and(|known| known.messages > 0),
+            message_count: known.map_or(0, |known| known.messages),
+        })
     }
 
     /// Starts a turn. The person's message is in the store when this returns. The turn goes on when the viewer is
@@ -115,8 +185,7 @@ impl Conversations {
     /// # Errors
     /// [`TurnRefused`]; nothing has changed then.
     pub async fn start(self: &Arc<Self>, turn: TurnRequest) -> Result<TurnViewer, TurnRefused> {
-        let _ = turn;
-        Err(TurnRefused::ShuttingDown)
+        self.start_in_session(turn).await
     }
 
     /// Another view of the turn that runs in a session; none where none runs.
@@ -124,8 +193,11 @@ impl Conversations {
     /// # Errors
     /// [`SessionError`].
     pub async fn attach(&self, who: &Principal, session: &str) -> Result<Option<TurnViewer>, SessionError> {
-        let _ = (who, session);
-        Ok(None)
+        match self.running.of(session) {
+            Some(turn) if turn.principal != who.id => Err(SessionError::OwnerMismatch),
+            Some(turn) => Ok(turn.audience.join(&turn.id)),
+            None => self.is_not_anothers(who, session).await.map(|()| None),
+        }
     }
 
     /// Ends the turn that runs in a session, if one does. It returns at once; the turn is over a moment later, which
@@ -134,111 +206,76 @@ impl Conversations {
     /// # Errors
     /// [`SessionError`].
     pub async fn abort(&self, who: &Principal, session: &str) -> Result<AbortStatus, SessionError> {
-        let _ = (who, session);
-        Ok(AbortStatus::Idle)
+        match self.running.of(session) {
+            Some(turn) if turn.principal != who.id && !who.role.is_owner() => {
+                Err(SessionError::OwnerMismatch)
+            }
+            Some(turn) => {
+                turn.stop.stop(StopReason::Aborted);
+                Ok(AbortStatus::Aborting)
+            }
+            None if who.role.is_owner() => Ok(AbortStatus::Idle),
+            None => self.is_not_anothers(who, session).await.map(|()| AbortStatus::Idle),
+        }
     }
 
     /// Runs a turn without a session. Dropping the viewer ends it.
     ///
+    /// An answer that calls tools of the caller beside the gateway's ends the turn when the gateway's have run. What
+    /// the caller is not told of it is remembered for some minutes, and put back in its place when the caller sends
+    /// the results of its own.
+    ///
     /// # Errors
     /// [`TurnRefused`].
     pub async fn complete(self: &Arc<Self>, request: StatelessRequest) -> Result<TurnViewer, TurnRefused> {
-        let _ = request;
-        Err(TurnRefused::ShuttingDown)
-    }
-
-    /// A page of the sessions that a principal may see, those in which something was said last first.
-    ///
-    /// # Errors
-    /// [`SessionError`].
-    pub async fn list(&self, who: &Principal, filter: &SessionFilter) -> Result<SessionList, SessionError> {
-        let _ = (who, filter);
-        Err(SessionError::ShuttingDown)
-    }
-
-    /// What there is of a session but for what was said.
-    ///
-    /// # Errors
-    /// [`SessionError`].
-    pub async fn get(&self, who: &Principal, id: &str) -> Result<SessionSummary, SessionError> {
-        let _ = (who, id);
-        Err(SessionError::ShuttingDown)
-    }
-
-    /// A session with the newest of its messages and turns.
-    ///
-    /// # Errors
-    /// [`SessionError`].
-    pub async fn detail(&self, who: &Principal, id: &str) -> Result<SessionDetail, SessionError> {
-        let _ = (who, id);
-        Err(SessionError::ShuttingDown)
-    }
-
-    /// The newest messages before a number, or of all: at most `limit` (1 to 1,000).
-    ///
-    /// # Errors
-    /// [`SessionError`].
-    pub async fn messages(
-        &self,
-        who: &Principal,
-        id: &str,
-        before: Option<u64>,
-        limit: usize,
-    ) -> Result<MessageList, SessionError> {
-        let _ = (who, id, before, limit);
-        Err(SessionError::ShuttingDown)
-    }
-
-    /// Gives a session a title that no model's takes the place of; an empty one takes the title away.
-    ///
-    /// # Errors
-    /// [`SessionError`].
-    pub async fn rename(
-        &self,
-        who: &Principal,
-        id: &str,
-        title: &str,
-    ) -> Result<SessionSummary, SessionError> {
-        let _ = (who, id, title);
-        Err(SessionError::ShuttingDown)
-    }
-
-    /// Removes a session with all that was said in it, and where that is asked for the records of its calls. A turn
-    /// that runs in it is ended first.
-    ///
-    /// # Errors
-    /// [`SessionError`].
-    pub async fn delete(&self, who: &Principal, id: &str, with_calls: bool) -> Result<(), SessionError> {
-        let _ = (who, id, with_calls);
-        Err(SessionError::ShuttingDown)
-    }
-
-    /// A whole session as a text.
-    ///
-    /// # Errors
-    /// [`SessionError`].
-    pub async fn export(&self, who: &Principal, id: &str, form: ExportForm) -> Result<String, SessionError> {
-        let _ = (who, id, form);
-        Err(SessionError::ShuttingDown)
-    }
-
-    /// What was used and what it cost. Whoever is not an owner sees their own.
-    ///
-    /// # Errors
-    /// [`SessionError`].
-    pub async fn usage(
-        &self,
-        who: &Principal,
-        by: UsageBy,
-        query: &UsageQuery,
-    ) -> Result<Vec<UsageRow>, SessionError> {
-        let _ = (who, by, query);
-        Err(SessionError::ShuttingDown)
+        self.start_stateless(request)
     }
 
     /// Takes no new turns, gives those that run `within` to end, then ends them as `shutting_down`. Returns when
     /// every turn is over.
     pub async fn shut_down(&self, within: Duration) {
-        let _ = within;
+        self.running.close();
+        self.closing.stop(StopReason::ShuttingDown);
+        self.tasks.close();
+        if tokio::time::timeout(within, self.tasks.wait()).await.is_err() {
+            self.running.stop_all(StopReason::ShuttingDown);
+            self.tasks.wait().await;
+        }
+    }
+
+    /// The agent that answers: the one that the token is bound to, else the one that is asked for, else the session's.
+    fn agent_of(
+        &self,
+        who: &Principal,
+        known: Option<&SessionRecord>,
+        asked: Option<&str>,
+    ) -> Result<Arc<Agent>, OpenError> {
+        let name = match (who.agent.as_deref(), asked) {
+            (Some(bound), Some(asked)) if bound != asked => {
+                return Err(OpenError::AgentForbidden { bound: bound.to_owned(), asked: asked.to_owned() });
+            }
+            (Some(bound), _) => bound,
+            (None, Some(asked)) => asked,
+            (None, None) => known.map_or(DEFAULT, |known| known.agent.as_str()),
+        };
+        Ok(self.agents.agent(name)?)
+    }
+
+    /// Whether a session, if there is one, is this principal's.
+    async fn is_not_anothers(&self, who: &Principal, session: &str) -> Result<(), SessionError> {
+        match self.around.keeper.session(session).await? {
+            Some(known) if *known.principal != *who.id.0 => Err(SessionError::OwnerMismatch),
+            _ => Ok(()),
+        }
     }
 }
+
+/// The id, where it can be one.
+fn checked_id(id: &str) -> Result<&str, BadSessionId> {
+    let length = id.chars().count();
+    let fits = (1..=MAX_ID).contains(&length) && !id.chars().any(is_invisible);
+    if fits { Ok(id) } else { Err(BadSessionId) }
+}
+
+#[cfg(test)]
+mod tests;

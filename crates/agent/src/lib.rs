@@ -7,11 +7,17 @@
 
 pub mod agents;
 pub mod budget;
+pub mod context;
 pub mod conversations;
 pub mod definition;
 pub mod event;
+pub mod export;
 pub mod files;
 pub mod models;
 mod names;
 pub mod prices;
+mod selection;
+#[cfg(test)]
+mod testkit;
+pub mod transcript;
 pub mod turn;

@@ -1,4 +1,19 @@
-//! What a turn is started with.
+//! What a turn is started with ([`TurnRequest`], [`StatelessRequest`]) and how it is watched ([`TurnViewer`]); in the
+//! modules beside this file, how it runs.
+
+pub(crate) mod account;
+mod answer;
+mod aside;
+pub(crate) mod audience;
+mod calls;
+pub(crate) mod keeper;
+mod meter;
+mod prompt;
+mod repeats;
+pub(crate) mod stop;
+pub(crate) mod surroundings;
+pub(crate) mod task;
+pub(crate) mod title;
 
 use std::sync::Arc;
 

@@ -1,5 +1,7 @@
 //! What the owner can set about conversations.
 
+use crate::context::ContextSettings;
+
 /// What the owner can set about conversations.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConversationSettings {
@@ -9,10 +11,12 @@ pub struct ConversationSettings {
     pub max_tools: usize,
     /// Most turns at once (1,000).
     pub turns: usize,
+    /// How conversations are made to fit their models.
+    pub context: ContextSettings,
 }
 
 impl Default for ConversationSettings {
     fn default() -> Self {
-        Self { titles: true, max_tools: 40, turns: 1000 }
+        Self { titles: true, max_tools: 40, turns: 1000, context: ContextSettings::default() }
     }
 }

@@ -206,6 +206,3 @@ impl ModelProvider for Keyed {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

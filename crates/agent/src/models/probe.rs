@@ -210,6 +210,3 @@ fn skipped(check: &'static str) -> TestCheck {
     let message = "not looked at, since something before it failed".to_owned();
     TestCheck { check, status: CheckStatus::Skipped, message, hint: None }
 }
-
-#[cfg(test)]
-mod tests;

@@ -29,9 +29,9 @@ impl Recent {
         self.names.iter().position(|it| it == name)
     }
 
-    /// Notes all that was used and found in messages, the oldest first.
-    pub(crate) fn note(&mut self, messages: &[Message]) {
-        for part in messages.iter().flat_map(|message| &message.parts) {
+    /// Notes all that was used and found in a message, later than in those before.
+    pub(crate) fn note(&mut self, message: &Message) {
+        for part in &message.parts {
             match part {
                 Part::ToolCall(call) => self.used(&call.name),
                 Part::ToolResult(result) if result.name == FINDS => self.found(&result.outcome),

@@ -130,7 +130,7 @@ impl Audience {
 
     /// Tells whoever has room for it how far a call is that is under way.
     pub(crate) fn report(&self, id: CallId, progress: Progress) {
-        let mut state = self.0.lock();
+        let state = self.0.lock();
         let Some(call) = state.calls.iter().find(|call| call.id == id) else { return };
         let event = TurnEvent::ToolProgress { id, name: call.name.clone(), progress };
         for viewer in state.viewers.iter().filter(|viewer| viewer.waiting.is_empty()) {

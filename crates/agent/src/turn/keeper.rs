@@ -1,5 +1,6 @@
 //! Who keeps what is said: the store, of which a turn needs no more than this.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -7,9 +8,21 @@ use toolway_store::{
     Appended, Begun, MessagePage, ModelRequestRecord, NewMessage, NewTurn, SessionRecord, Store, StoreError,
     TitleBy, TurnEnding,
 };
+use toolway_types::{CallId, Outcome};
+
+use crate::transcript::{self, Entry};
 
 /// Most messages that are read at a time.
 const PAGE: usize = 1000;
+
+/// What was said in a session.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Loaded {
+    /// From the last summary on.
+    pub(crate) entries: Vec<Entry>,
+    /// How calls ended whose results were not kept.
+    pub(crate) lost: HashMap<CallId, Outcome>,
+}
 
 /// Keeps what is said in turns.
 #[async_trait]
@@ -19,6 +32,9 @@ pub(crate) trait Keeper: Send + Sync + 'static {
 
     /// The newest messages before a number, or of all, the oldest of them first.
     async fn messages(&self, session: &str, before: Option<u64>) -> Result<MessagePage, StoreError>;
+
+    /// What was said in a session.
+    async fn load(&self, session: &str) -> Result<Loaded, StoreError>;
 
     /// Begins a turn, durably.
     async fn begin(&self, turn: NewTurn) -> Result<Begun, StoreError>;
@@ -53,6 +69,12 @@ impl Keeper for Store {
 
     async fn messages(&self, session: &str, before: Option<u64>) -> Result<MessagePage, StoreError> {
         self.sessions().messages_before(session, before, PAGE).await
+    }
+
+    async fn load(&self, session: &str) -> Result<Loaded, StoreError> {
+        let entries = transcript::load(&self.sessions(), session).await?;
+        let lost = transcript::lost_outcomes(self, &entries).await?;
+        Ok(Loaded { entries, lost })
     }
 
     async fn begin(&self, turn: NewTurn) -> Result<Begun, StoreError> {

@@ -2,6 +2,8 @@
 //! results go back to it, until it has said all it wants or something ends the turn. However it ends, what was said
 //! is kept, and what is kept can be sent again.
 
+mod fit;
+
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -10,35 +12,40 @@ use toolway_core::consent::QuestionSink;
 use toolway_core::{Caller, Door};
 use toolway_models::{
     FinishReason, Message, MessageRole, ModelError, ModelErrorKind, ModelOptions, ModelRequest, OutputSchema,
-    Part, ToolCall, ToolChoice, ToolDefinition, ToolResult, Usage,
+    Part, ToolCall, ToolChoice, ToolDefinition, ToolResult,
 };
-use toolway_store::{
-    ModelRequestRecord, NewMessage, RequestStatus, StoreError, TokenCounts, TurnEnding, TurnState,
-};
+use toolway_store::{ModelRequestRecord, NewMessage, StoreError, TurnEnding, TurnState};
 use toolway_types::Principal;
 
 use super::OwnRegistration;
+use super::account::{Whose, finish_word, tokens};
 use super::answer::{Answer, AnswerEnd, Listener};
 use super::audience::Audience;
 use super::calls::{Called, Calling, not_made};
+use super::keeper::Loaded;
 use super::meter::Meter;
 use super::prompt;
 use super::repeats::Repeats;
 use super::stop::{Stop, StopReason};
 use super::surroundings::Surroundings;
 use crate::agents::Agent;
-use crate::budget::Verdict;
-use crate::context;
+use crate::budget::BudgetDecision;
+use crate::context::Counter;
+use crate::conversations::ConversationSettings;
 use crate::event::{NoticeCode, TurnEnd, TurnEvent, TurnFailure, TurnFailureCode, TurnStatus};
 use crate::models::{ModelRef, NoModel};
 use crate::names;
 use crate::selection::{Choice, Selected, Selector};
-use crate::transcript;
+use crate::transcript::{self, Entry};
+use fit::Fitting;
 
 /// How often a model's provider may pause in a row.
 const PAUSES: u32 = 16;
 /// How many answers in a row may be cut in the middle of all their calls.
 const CUT_ANSWERS: u32 = 3;
+
+/// How much of a conversation that was too long is sent instead, in tenths.
+const SHRUNK_TENTHS: u64 = 6;
 
 /// What a model is told once whose call its provider could not read.
 const MALFORMED: &str = "[Your last answer held a tool call that could not be read, so nothing was called. Make the \
@@ -55,12 +62,13 @@ pub(crate) struct Task {
     pub(crate) debug: bool,
     pub(crate) audience: Arc<Audience>,
     pub(crate) stop: Arc<Stop>,
+    pub(crate) settings: Arc<ConversationSettings>,
     /// Where what is said is kept.
     pub(crate) place: Place,
     /// What the caller adds to what the agent says.
     pub(crate) wishes: Wishes,
     /// The conversation.
-    pub(crate) messages: Vec<Message>,
+    pub(crate) said: Loaded,
 }
 
 /// Where what is said in a turn is kept.
@@ -124,10 +132,12 @@ struct State {
     /// What the model is told once besides the conversation.
     aside: Option<Message>,
     finish: Option<FinishReason>,
-    /// The last request's tokens, by which the next one's are guessed.
-    last_usage: Option<Usage>,
-    /// Whether the provider found the conversation too long.
-    too_long: bool,
+    /// Learns from each request how many tokens texts take.
+    counter: Counter,
+    /// How many tokens the last request was thought to take.
+    estimated: u64,
+    /// What the model must be able to read less than, since its provider found more to be too long.
+    shrunk_to: Option<u64>,
     pauses: u32,
     cut_answers: u32,
     has_retold: bool,
@@ -140,6 +150,8 @@ struct Told {
     left_out: bool,
     unpriced: bool,
     budget: bool,
+    nearly_full: bool,
+    compacted: Option<String>,
 }
 
 impl Task {
@@ -153,29 +165,33 @@ impl Task {
             requests: Vec::new(),
             aside: None,
             finish: None,
-            last_usage: None,
-            too_long: false,
+            counter: Counter::default(),
+            estimated: 0,
+            shrunk_to: None,
             pauses: 0,
             cut_answers: 0,
             has_retold: false,
             told: Told::default(),
         };
-        state.selector.recent().note(&self.messages);
-        let before = self.messages.len();
+        for entry in &self.said.entries {
+            state.selector.recent().note(&entry.message);
+        }
+        let before = self.said.entries.len();
         let over = loop {
             if let ControlFlow::Break(over) = self.round(&mut state).await {
                 break over;
             }
         };
         let end = self.end(state, over).await;
-        Finished { end, said: self.messages.split_off(before.min(self.messages.len())) }
+        let said = self.said.entries.into_iter().skip(before).map(|entry| entry.message);
+        Finished { end, said: said.collect() }
     }
 
     /// One request and what comes of it.
     async fn round(&mut self, state: &mut State) -> Step {
         self.may_go_on(state).await?;
         let model = self.model()?;
-        let request = Arc::new(self.request(state, &model)?);
+        let request = Arc::new(self.request(state, &model).await?);
         if self.debug {
             self.audience.tell(TurnEvent::DebugPrompt(prompt::shown(&request))).await;
         }
@@ -197,16 +213,20 @@ impl Task {
             let message = "the agent's limits.cost can't be kept, since the price of its model is not known";
             self.notice(NoticeCode::Budget, message).await;
         }
-        match self.around.budget_verdict(&self.principal).await {
-            Verdict::Fine => {}
-            Verdict::Warn(message) if !state.told.budget => {
-                state.told.budget = true;
-                self.notice(NoticeCode::Budget, &message).await;
+        let currency = Arc::clone(self.around.prices.table().currency());
+        match self.around.budgets.check(&self.principal.id.0, &currency).await {
+            Ok(BudgetDecision::Allow) => {}
+            Ok(BudgetDecision::Warn { message }) => {
+                if !std::mem::replace(&mut state.told.budget, true) {
+                    self.notice(NoticeCode::Budget, &message).await;
+                }
             }
-            Verdict::Warn(_) => {}
-            Verdict::Stop(message) => {
-                let hint = "the owner can raise the setting budget.per_day, or wait for tomorrow";
-                return failed(TurnFailureCode::BudgetExceeded, message, Some(hint.to_owned()));
+            Ok(BudgetDecision::Stop { message, hint }) => {
+                return failed(TurnFailureCode::BudgetExceeded, message, Some(hint));
+            }
+            Err(error) => {
+                let message = format!("what was spent today can't be read: {error}");
+                return failed(TurnFailureCode::Internal, message, None);
             }
         }
         ControlFlow::Continue(())
@@ -228,38 +248,26 @@ impl Task {
     }
 
     /// What the model is asked next, with the tools that there are now.
-    fn request(&self, state: &mut State, model: &ModelRef) -> Step<ModelRequest> {
-        let definition = &self.agent.definition;
+    async fn request(&mut self, state: &mut State, model: &ModelRef) -> Step<ModelRequest> {
         let is_first = state.meter.rounds == 0;
         let selected = state.selector.select(&Choice {
             engine: &self.around.engine,
             caller: &self.caller(),
             agent: &self.agent,
             model,
-            most: self.around.settings.max_tools,
+            most: self.settings.max_tools,
             client: &self.wishes.tools,
         });
         self.tell_left_out(state, &selected);
-        let system = prompt::system(&definition.prompt, &self.wishes.system);
-        let about = context::About {
-            model: &model.name(),
-            context_tokens: model.facts.context_tokens,
-            system: &system,
-            tools: &selected.tools,
-            last_usage: state.last_usage,
-            is_too_long: state.too_long,
+        let system = prompt::system(&self.agent.definition.prompt, &self.wishes.system);
+        let options = prompt::options(&self.agent.definition.options, &self.wishes.options);
+        let fitting = Fitting {
+            model,
+            system_bytes: system.len(),
+            tools_bytes: prompt::tools_bytes(&selected.tools),
+            max_output: options.max_output_tokens,
         };
-        let plan = match self.around.context_plan(&self.messages, &about) {
-            Ok(plan) => plan,
-            Err(too_long) => {
-                let hint = "start a new session, or say less at a time";
-                return failed(TurnFailureCode::ContextTooLong, too_long.to_string(), Some(hint.to_owned()));
-            }
-        };
-        for (code, message) in plan.notices {
-            self.audience.offer(TurnEvent::Notice { code, message });
-        }
-        let mut messages = plan.messages;
+        let mut messages = self.fit(state, &fitting).await?;
         messages.extend(state.aside.clone());
         let tool_choice = match &self.wishes.tool_choice {
             // Whoever must call a tool has done so once there are results.
@@ -273,7 +281,7 @@ impl Task {
             tools: selected.tools,
             tool_choice,
             output: self.wishes.output.clone(),
-            options: prompt::options(&definition.options, &self.wishes.options),
+            options,
         })
     }
 
@@ -311,6 +319,16 @@ impl Task {
         self.audience.offer(TurnEvent::Notice { code: NoticeCode::ToolsLeftOut, message: words.join("; ") });
     }
 
+    /// In whose name models are asked.
+    fn whose(&self) -> Whose {
+        let (session, turn) = match &self.place {
+            Place::Session { id, .. } => (Some(Arc::clone(id)), Some(Arc::clone(&self.id))),
+            Place::Nowhere => (None, None),
+        };
+        let agent = self.agent.definition.name.as_str().into();
+        Whose { principal: Arc::clone(&self.principal), agent, session, turn }
+    }
+
     async fn ask(&self, state: &mut State, model: &ModelRef, request: Arc<ModelRequest>) -> Answer {
         let started_ms = self.around.clock.now_ms();
         let draft = |text: String| {
@@ -321,41 +339,14 @@ impl Task {
         let until = state.meter.time_left().map(|left| tokio::time::Instant::now() + left);
         let listener = Listener { audience: &self.audience, stop: &self.stop, until, draft: &draft };
         let answer = listener.listen(model.provider.stream(request)).await;
-        state.meter.rounds += 1;
+        let (record, cost) = self.whose().account(&self.around, model, started_ms, &answer);
         let usage = answer.collected.usage;
-        let cost = self.around.prices.table().cost(&model.name(), &usage);
-        let is_whole = matches!(answer.ended, AnswerEnd::Whole);
-        state.meter.add(usage, cost.as_ref(), is_whole);
-        if usage != Usage::default() {
-            state.last_usage = Some(usage);
+        state.meter.rounds += 1;
+        state.meter.add(usage, cost.as_ref(), matches!(answer.ended, AnswerEnd::Whole));
+        if let Some(input) = usage.input {
+            state.counter.reported(state.estimated, input);
         }
-        let (status, code) = match &answer.ended {
-            AnswerEnd::Whole => (RequestStatus::Answered, None),
-            AnswerEnd::Failed(error) => (RequestStatus::Failed, Some(prompt::kind_word(error.kind))),
-            AnswerEnd::BrokeOff => (RequestStatus::Failed, Some("broke_off")),
-            AnswerEnd::Stopped(_) | AnswerEnd::OutOfTime => (RequestStatus::GivenUp, None),
-        };
-        let session = match &self.place {
-            Place::Session { id, .. } => Some(id.to_string()),
-            Place::Nowhere => None,
-        };
-        state.requests.push(ModelRequestRecord {
-            turn: session.as_ref().map(|_| self.id.to_string()),
-            session,
-            principal: self.principal.id.to_string(),
-            agent: self.agent.definition.name.clone(),
-            provider: model.provider.name().to_string(),
-            model: model.id.to_string(),
-            started_ms,
-            duration_ms: prompt::millis(answer.duration),
-            first_token_ms: answer.first_word.map(prompt::millis),
-            attempts: answer.attempts,
-            status,
-            code: code.map(str::to_owned),
-            tokens: tokens(usage),
-            cost: cost.as_ref().map(|cost| cost.amount),
-            currency: cost.map(|cost| cost.currency.to_string()),
-        });
+        state.requests.push(record);
         answer
     }
 
@@ -370,8 +361,9 @@ impl Task {
         if let AnswerEnd::Failed(error) = &ended
             && error.kind == ModelErrorKind::ContextTooLong
             && collected.parts.is_empty()
-            && !std::mem::replace(&mut state.too_long, true)
+            && state.shrunk_to.is_none()
         {
+            state.shrunk_to = Some(state.estimated / 10 * SHRUNK_TENTHS);
             return self.keep(state).await;
         }
         if !collected.parts.is_empty() {
@@ -464,9 +456,11 @@ impl Task {
         let all_cut = for_client.is_empty() && ours.iter().all(|call| call.is_cut);
         state.cut_answers = if all_cut { state.cut_answers + 1 } else { 0 };
         let message = tool_message(results);
-        state.selector.recent().note(self.messages.last().map(std::slice::from_ref).unwrap_or_default());
+        if let Some(asked) = self.said.entries.last() {
+            state.selector.recent().note(&asked.message);
+        }
         if let Some(message) = message {
-            state.selector.recent().note(std::slice::from_ref(&message));
+            state.selector.recent().note(&message);
             self.say(state, message, false);
         }
         tokio::select! {
@@ -501,13 +495,15 @@ impl Task {
         if matches!(self.place, Place::Session { .. }) {
             state.unkept.push(transcript::stored(&message, is_cut));
         }
-        match self.messages.last_mut() {
-            // All results of one answer stand together.
-            Some(last) if last.role == MessageRole::Tool && message.role == MessageRole::Tool => {
-                last.parts.extend(message.parts);
-            }
-            _ => self.messages.push(message),
-        }
+        let seq = self.said.entries.last().map_or(1, |last| last.seq + 1);
+        self.said.entries.push(Entry {
+            seq,
+            turn: self.id.to_string(),
+            message,
+            is_cut,
+            created_ms: self.around.clock.now_ms(),
+            summary_through: None,
+        });
     }
 
     /// Keeps what is yet to be kept, before the model is asked again.
@@ -621,7 +617,7 @@ impl Task {
             requests,
             code: failure.map(|failure| failure.code.as_str().to_owned()),
             message: failure.map(|failure| failure.message.clone()),
-            finish: end.finish.as_ref().map(prompt::finish_word),
+            finish: end.finish.as_ref().map(finish_word),
             rounds: end.rounds,
             calls: end.tool_calls,
             tokens: tokens(end.usage),
@@ -644,11 +640,6 @@ fn as_call(part: &Part) -> Option<&ToolCall> {
         Part::ToolCall(call) => Some(call),
         _ => None,
     }
-}
-
-pub(crate) fn tokens(usage: Usage) -> TokenCounts {
-    let Usage { input, output, cached, cache_written, reasoning } = usage;
-    TokenCounts { input, output, cached, cache_written, reasoning }
 }
 
 fn failed<T>(code: TurnFailureCode, message: impl Into<String>, hint: Option<String>) -> Step<T> {
@@ -684,6 +675,3 @@ pub(crate) fn shutting_down() -> TurnFailure {
         hint: Some("what was said is kept; go on when it is back".to_owned()),
     }
 }
-
-#[cfg(test)]
-mod tests;

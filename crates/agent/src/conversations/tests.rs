@@ -1,0 +1,12 @@
+mod calls;
+mod ends;
+mod failures;
+mod interleavings;
+mod limits;
+mod restart;
+mod sessions;
+mod stateless;
+mod titles;
+mod tools;
+mod turns;
+mod viewers;
