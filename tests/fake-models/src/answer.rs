@@ -4,6 +4,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::failure::Failure;
+
 /// One answer of a model, or a failure in its place.
 ///
 /// ```
@@ -158,60 +160,6 @@ impl Default for Usage {
     fn default() -> Self {
         Self { input: 10, output: 5, cached: 0, cache_written: 0, reasoning: 0 }
     }
-}
-
-/// A failure, said as the API says it: as an answer with that status, or as an error event in the stream.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Failure {
-    /// The HTTP status; it also decides the API's own word for the error.
-    pub status: u16,
-    /// What kind of failure it is, where the API words some of that status apart.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kind: Option<FailureKind>,
-    /// What it says; what the API usually says where nothing is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub message: Option<String>,
-    /// How long to wait, in seconds: `Retry-After`; with Gemini `RetryInfo` in the body, which is what it sends.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub retry_after: Option<f64>,
-    /// This body instead of the API's own form, as a proxy between may send it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub body: Option<String>,
-}
-
-/// Failures that are worded apart from others of their status.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FailureKind {
-    /// The conversation is longer than the model can read.
-    ContextTooLong,
-    /// The account's money is used up: waiting does not help.
-    QuotaUsedUp,
-}
-
-/// How a server differs from OpenAI's, as many do that call themselves compatible.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Quirks {
-    /// Tool calls have no `id`.
-    pub no_call_ids: bool,
-    /// Deltas of tool calls have no `index`.
-    pub no_call_index: bool,
-    /// All deltas of tool calls say index 0; a new `id` begins the next call.
-    pub index_always_zero: bool,
-    /// A tool call's arguments come as a JSON object, not as text.
-    pub arguments_as_object: bool,
-    /// Calls of tools end with `finish_reason: "stop"`.
-    pub finish_stop_for_calls: bool,
-    /// The field for thinking: `reasoning_content` where nothing is said, elsewhere `reasoning`.
-    pub thinking_field: Option<String>,
-    /// Each chunk carries the usage so far, not a last one without choices.
-    pub usage_in_each_chunk: bool,
-    /// The stream ends without `[DONE]`.
-    pub no_done: bool,
-    /// Comments between the chunks, as routers send them while they wait.
-    pub comments: bool,
 }
 
 impl Default for Answer {
@@ -413,32 +361,5 @@ impl ToolCall {
 impl Tokens {
     fn plain() -> String {
         "token ".to_owned()
-    }
-}
-
-impl Failure {
-    /// What the API usually says with this status.
-    #[must_use]
-    pub fn status(status: u16) -> Self {
-        Self { status, kind: None, message: None, retry_after: None, body: None }
-    }
-
-    /// The conversation is longer than the model can read.
-    #[must_use]
-    pub fn context_too_long() -> Self {
-        Self { kind: Some(FailureKind::ContextTooLong), ..Self::status(400) }
-    }
-
-    /// The account's money is used up.
-    #[must_use]
-    pub fn quota_used_up() -> Self {
-        Self { kind: Some(FailureKind::QuotaUsedUp), ..Self::status(429) }
-    }
-
-    /// Saying this.
-    #[must_use]
-    pub fn saying(mut self, message: impl Into<String>) -> Self {
-        self.message = Some(message.into());
-        self
     }
 }

@@ -68,3 +68,6 @@ pub(crate) fn asked(api: Api, body: &Value, said: &Said, model: Option<&Model>) 
         issued: std::sync::Arc::default(),
     }
 }
+
+#[cfg(test)]
+mod tests;

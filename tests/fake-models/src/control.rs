@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::script::{Line, Script};
 use crate::seen::SeenRequest;
-use crate::server::{ResponseEnd, Shared};
+use crate::shared::{ResponseEnd, Shared};
 
 pub(crate) fn routes() -> Router<Arc<Shared>> {
     Router::new()

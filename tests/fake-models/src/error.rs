@@ -3,8 +3,8 @@
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::answer::{Failure, FailureKind};
 use crate::api::Api;
+use crate::failure::{Failure, FailureKind};
 
 /// What an API has to say against a request, or of itself.
 #[derive(Debug, Clone, PartialEq)]

@@ -13,7 +13,8 @@ use crate::api::Api;
 use crate::error::ApiError;
 use crate::render::CREATED;
 use crate::script::Model;
-use crate::server::{KEY, Shared};
+use crate::server::KEY;
+use crate::shared::Shared;
 
 /// What the API says where the key is missing or wrong.
 pub(crate) fn unauthorized(api: Api, headers: &HeaderMap) -> Option<ApiError> {
@@ -31,11 +32,15 @@ pub(crate) fn unauthorized(api: Api, headers: &HeaderMap) -> Option<ApiError> {
             }
             None => Some(ApiError::new(401, "You didn't provide an API key.")),
         },
-        Api::Anthropic => match header("x-api-key") {
-            Some(KEY) => None,
-            Some(_) => Some(ApiError::new(401, "invalid x-api-key")),
-            None => Some(ApiError::new(401, "x-api-key header is required")),
-        },
+        // Either header will do; the SDKs changed from the one to the other.
+        Api::Anthropic => {
+            let bearer = header("authorization").and_then(|value| value.strip_prefix("Bearer "));
+            match header("x-api-key").or(bearer) {
+                Some(KEY) => None,
+                Some(_) => Some(ApiError::new(401, "invalid x-api-key")),
+                None => Some(ApiError::new(401, "x-api-key header is required")),
+            }
+        }
         // Google calls a wrong key an invalid argument, and a missing one a lack of permission.
         Api::Gemini => match header("x-goog-api-key") {
             Some(KEY) => None,
@@ -123,6 +128,7 @@ pub(crate) struct Page {
 fn anthropic_model(model: &Model) -> Value {
     json!({
         "type": "model", "id": model.id, "display_name": model.id, "created_at": "2026-09-21T00:00:00Z",
+        "lifecycle": "active", "line": null, "deprecated_at": null, "retires_at": null,
         "max_input_tokens": model.context_tokens, "max_tokens": 64_000,
     })
 }

@@ -14,10 +14,11 @@ use serde_json::Value;
 
 pub(crate) use self::openai::CREATED;
 
-use crate::answer::{Answer, Finish, Quirks, Step, ToolCall, Usage};
+use crate::answer::{Answer, Finish, Step, ToolCall, Usage};
 use crate::api::Api;
 use crate::error::ApiError;
 use crate::ids::Ids;
+use crate::quirks::Quirks;
 
 /// What of a request an answer depends on.
 #[derive(Debug, Clone, Default)]

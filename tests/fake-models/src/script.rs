@@ -6,8 +6,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::answer::{Answer, Quirks};
+use crate::answer::Answer;
 use crate::api::Api;
+use crate::quirks::Quirks;
 use crate::seen::{Said, SeenRequest};
 
 /// An answer, and which requests it is for.

@@ -32,6 +32,11 @@ pub(crate) fn of_text() -> String {
     sealed("text", "")
 }
 
+/// Whether a signature is the right one. Bytes may come back in either alphabet of base64.
+pub(crate) fn is(given: &str, right: &str) -> bool {
+    given.replace('-', "+").replace('_', "/").trim_end_matches('=') == right.trim_end_matches('=')
+}
+
 /// Longer than a digest, as real ones are.
 fn sealed(what: &str, of: &str) -> String {
     let digest = Sha256::new().chain_update(what).chain_update([0]).chain_update(of).finalize();

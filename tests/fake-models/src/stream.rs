@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use crate::answer::{Answer, Step, Tokens};
 use crate::render::{Writer, token_text};
-use crate::server::{ResponseEnd, Shared};
+use crate::shared::{ResponseEnd, Shared};
 
 /// What is still to be done for a streamed answer.
 struct State {

@@ -15,6 +15,46 @@ pub(crate) fn said(api: Api, body: &Value) -> Said {
     }
 }
 
+/// A body of Gemini's with its fields in camel case: it reads `snake_case` too, and its SDKs send both in one body.
+pub(crate) fn camel(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let camel = fields.iter().map(|(name, value)| {
+                let name = camel_name(name);
+                // Below these, names are the user's own.
+                let is_theirs = matches!(
+                    name.as_str(),
+                    "args"
+                        | "response"
+                        | "parameters"
+                        | "parametersJsonSchema"
+                        | "responseSchema"
+                        | "responseJsonSchema"
+                );
+                let value = if is_theirs { value.clone() } else { camel(value) };
+                (name, value)
+            });
+            Value::Object(camel.collect())
+        }
+        Value::Array(values) => Value::Array(values.iter().map(camel).collect()),
+        other => other.clone(),
+    }
+}
+
+fn camel_name(name: &str) -> String {
+    let mut words = name.split('_');
+    // A leading underscore belongs to the name.
+    let first = words.next().unwrap_or_default();
+    if first.is_empty() {
+        return name.to_owned();
+    }
+    let rest = words.map(|word| {
+        let mut chars = word.chars();
+        chars.next().map(|first| first.to_ascii_uppercase().to_string() + chars.as_str()).unwrap_or_default()
+    });
+    first.to_owned() + &rest.collect::<String>()
+}
+
 fn text(value: &Value, field: &str) -> String {
     value.get(field).and_then(Value::as_str).unwrap_or_default().to_owned()
 }

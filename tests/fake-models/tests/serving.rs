@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use toolway_fake_models::{
-    Answer, Api, Failure, FakeModels, KEY, Line, ResponseEnd, Step, Tokens, When, rendered,
+    Answer, Api, Failure, FakeModels, KEY, Line, Quirks, ResponseEnd, Step, Tokens, ToolCall, When, rendered,
 };
 
 /// A request in each API that says this.
@@ -295,4 +295,55 @@ async fn tokens_have_their_times() {
     let [(name, at)] = fakes.take_marks().try_into().unwrap();
     assert_eq!(name, "end");
     assert!(at - fakes.epoch() >= Duration::from_millis(200));
+}
+
+#[tokio::test]
+async fn what_is_compatible_has_the_quirks_that_were_asked_for() {
+    let calls = Answer::new().thinking("Hm").then(Step::Together(vec![
+        ToolCall::new("lamp", json!({"on": true})),
+        ToolCall::new("bell", json!({})),
+    ]));
+    let with = async |quirks: Quirks| {
+        let fakes = FakeModels::start().await;
+        fakes.quirks(quirks);
+        fakes.answer(calls.clone());
+        Connection::send(&fakes, Api::Compatible, "hi").await.response().await.body
+    };
+    let plain = with(Quirks::default()).await;
+    for has in ["\"reasoning_content\":\"Hm\"", "\"index\":1", "call_", "\"tool_calls\"", "usage", "[DONE]"] {
+        assert!(plain.contains(has), "{has}: {plain}");
+    }
+    // Both calls begin in one chunk.
+    assert!(plain.lines().any(|line| line.contains("lamp") && line.contains("bell")), "{plain}");
+    let bare = with(Quirks { no_call_ids: true, no_done: true, ..Quirks::default() }).await;
+    assert!(!bare.contains("\"call_") && !bare.contains("[DONE]"), "{bare}");
+    let zero =
+        with(Quirks { index_always_zero: true, finish_stop_for_calls: true, ..Quirks::default() }).await;
+    assert!(!zero.contains("\"index\":1") && zero.contains("\"finish_reason\":\"stop\""), "{zero}");
+    let objects = with(Quirks { arguments_as_object: true, no_call_index: true, ..Quirks::default() }).await;
+    assert!(objects.contains(r#""arguments":{"on":true}"#), "{objects}");
+    let other = with(Quirks {
+        thinking_field: Some("reasoning".to_owned()),
+        usage_in_each_chunk: true,
+        comments: true,
+        ..Quirks::default()
+    })
+    .await;
+    assert!(other.contains("\"reasoning\":\"Hm\"") && other.contains(": PROCESSING"), "{other}");
+    assert!(!other.contains("\"choices\":[]"), "{other}");
+}
+
+#[tokio::test]
+async fn what_the_api_refuses_is_refused_and_seen() {
+    let fakes = FakeModels::start().await;
+    fakes.answer(Answer::text("never"));
+    let (path, mut asked) = body(Api::Gemini, "hi");
+    asked["tools"] = json!([{"functionDeclarations": [{"name": "a", "parameters": {
+        "type": "OBJECT", "properties": {"x": {"type": "STRING"}}, "additionalProperties": false,
+    }}]}]);
+    let response = Connection::send_body(&fakes, Api::Gemini, &path, &asked).await.response().await;
+    assert_eq!(response.status, 400);
+    let seen = fakes.request(0).await;
+    assert!(seen.refused.unwrap().contains("Unknown name \"additionalProperties\""));
+    assert_eq!((seen.status, fakes.unused()), (Some(400), 1));
 }

@@ -26,3 +26,8 @@ pub(super) fn unknown<'a>(value: &'a Value, known: &[&str]) -> Option<&'a str> {
 pub(super) fn is_name(name: &str, more: &str) -> bool {
     !name.is_empty() && name.chars().all(|char| char.is_ascii_alphanumeric() || more.contains(char))
 }
+
+/// The words of a list that is written as one text.
+pub(super) fn words(list: &str) -> Vec<&str> {
+    list.split_whitespace().collect()
+}

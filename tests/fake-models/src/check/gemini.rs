@@ -1,120 +1,21 @@
 //! What Gemini refuses. Its front end reads the body as a protocol buffer, so that whatever has no field there is an
 //! error; what is wrong beyond that is said by place.
 
+mod payload;
+mod turns;
+
 use serde_json::Value;
 
-use super::fields::{fields, is_name, list, text};
+use super::fields::{fields, is_name, list, text, words};
 use crate::error::ApiError;
 use crate::script::Model;
-use crate::signatures;
 
-const BODY: &[&str] = &[
-    "contents",
-    "systemInstruction",
-    "tools",
-    "toolConfig",
-    "safetySettings",
-    "generationConfig",
-    "cachedContent",
-    "model",
-    "labels",
-    "store",
-    "serviceTier",
-];
-const CONFIG: &[&str] = &[
-    "stopSequences",
-    "responseMimeType",
-    "responseSchema",
-    "responseJsonSchema",
-    "_responseJsonSchema",
-    "responseModalities",
-    "candidateCount",
-    "maxOutputTokens",
-    "temperature",
-    "topP",
-    "topK",
-    "seed",
-    "presencePenalty",
-    "frequencyPenalty",
-    "responseLogprobs",
-    "logprobs",
-    "enableEnhancedCivicAnswers",
-    "speechConfig",
-    "thinkingConfig",
-    "imageConfig",
-    "mediaResolution",
-];
-const TOOL: &[&str] = &[
-    "functionDeclarations",
-    "googleSearch",
-    "googleSearchRetrieval",
-    "codeExecution",
-    "urlContext",
-    "computerUse",
-    "fileSearch",
-    "googleMaps",
-    "mcpServers",
-];
-const FUNCTION: &[&str] = &[
-    "name",
-    "description",
-    "behavior",
-    "parameters",
-    "parametersJsonSchema",
-    "response",
-    "responseJsonSchema",
-];
-const PART: &[&str] = &[
-    "text",
-    "inlineData",
-    "functionCall",
-    "functionResponse",
-    "fileData",
-    "executableCode",
-    "codeExecutionResult",
-    "thought",
-    "thoughtSignature",
-    "videoMetadata",
-    "partMetadata",
-    "mediaResolution",
-    "toolCall",
-    "toolResponse",
-];
-const DATA: &[&str] = &[
-    "text",
-    "inlineData",
-    "functionCall",
-    "functionResponse",
-    "fileData",
-    "executableCode",
-    "codeExecutionResult",
-    "toolCall",
-    "toolResponse",
-];
-const SCHEMA: &[&str] = &[
-    "type",
-    "format",
-    "title",
-    "description",
-    "nullable",
-    "enum",
-    "maxItems",
-    "minItems",
-    "properties",
-    "required",
-    "minProperties",
-    "maxProperties",
-    "minLength",
-    "maxLength",
-    "pattern",
-    "example",
-    "anyOf",
-    "propertyOrdering",
-    "default",
-    "items",
-    "minimum",
-    "maximum",
-];
+use self::payload::{payload, snake};
+use self::turns::{calls_and_responses, signed};
+
+const DATA: &str = "\
+    text inlineData functionCall functionResponse fileData executableCode codeExecutionResult toolCall \
+    toolResponse";
 
 const NAME_CHARS: usize = 64;
 const STOP_SEQUENCES: usize = 5;
@@ -144,103 +45,6 @@ pub(super) fn check(body: &Value, model: &Model) -> Checked {
     calls_and_responses(body)?;
     signed(body, model)
 }
-
-// What has no place in the protocol buffer.
-
-fn snake(name: &str) -> String {
-    let mut snake = String::new();
-    for char in name.chars() {
-        if char.is_ascii_uppercase() {
-            snake.push('_');
-        }
-        snake.push(char.to_ascii_lowercase());
-    }
-    snake
-}
-
-fn known_only(value: &Value, known: &[&str], at: &str, wrong: &mut Vec<String>) {
-    for (name, _) in fields(value) {
-        // Both spellings are read.
-        if !known.iter().any(|known| known == name || snake(known) == *name) {
-            let at = if at.is_empty() { String::new() } else { format!(" at '{at}'") };
-            wrong.push(format!("Unknown name \"{name}\"{at}: Cannot find field."));
-        }
-    }
-}
-
-fn payload(body: &Value, wrong: &mut Vec<String>) {
-    known_only(body, BODY, "", wrong);
-    known_only(body.get("generationConfig").unwrap_or(&Value::Null), CONFIG, "generation_config", wrong);
-    if let Some(schema) = body.pointer("/generationConfig/responseSchema") {
-        schema_payload(schema, "generation_config.response_schema", wrong);
-    }
-    for (number, tool) in list(body, "tools").iter().enumerate() {
-        let at = format!("tools[{number}]");
-        known_only(tool, TOOL, &at, wrong);
-        for (index, function) in list(tool, "functionDeclarations").iter().enumerate() {
-            let at = format!("{at}.function_declarations[{index}]");
-            known_only(function, FUNCTION, &at, wrong);
-            if let Some(schema) = function.get("parameters") {
-                schema_payload(schema, &format!("{at}.parameters"), wrong);
-            }
-        }
-    }
-    for (number, content) in list(body, "contents").iter().enumerate() {
-        let at = format!("contents[{number}]");
-        known_only(content, &["role", "parts"], &at, wrong);
-        for (index, part) in list(content, "parts").iter().enumerate() {
-            part_payload(part, &format!("{at}.parts[{index}]"), wrong);
-        }
-    }
-}
-
-fn part_payload(part: &Value, at: &str, wrong: &mut Vec<String>) {
-    known_only(part, PART, at, wrong);
-    for (field, known) in [
-        ("functionCall", &["id", "name", "args"] as &[_]),
-        ("functionResponse", &["id", "name", "response", "parts", "willContinue", "scheduling"]),
-        ("inlineData", &["mimeType", "data", "displayName"]),
-    ] {
-        let inner = part.get(field).unwrap_or(&Value::Null);
-        known_only(inner, known, &format!("{at}.{}", snake(field)), wrong);
-    }
-    for (field, inner) in [("functionCall", "args"), ("functionResponse", "response")] {
-        if let Some(value) = part.get(field).and_then(|value| value.get(inner))
-            && !value.is_object()
-        {
-            wrong.push(format!(
-                "Invalid value at '{at}.{}.{inner}' (type.googleapis.com/google.protobuf.Struct), {value}",
-                snake(field)
-            ));
-        }
-    }
-}
-
-fn schema_payload(schema: &Value, at: &str, wrong: &mut Vec<String>) {
-    known_only(schema, SCHEMA, at, wrong);
-    if schema.get("type").is_some_and(Value::is_array) {
-        wrong.push(format!(
-            "Unknown name \"type\" at '{at}': Proto field is not repeating, cannot start list."
-        ));
-    }
-    for (index, value) in list(schema, "enum").iter().enumerate() {
-        if !value.is_string() {
-            wrong.push(format!("Invalid value at '{at}.enum[{index}]' (TYPE_STRING), {value}"));
-        }
-    }
-    let properties = schema.get("properties").unwrap_or(&Value::Null);
-    for (index, (_, below)) in fields(properties).enumerate() {
-        schema_payload(below, &format!("{at}.properties[{index}].value"), wrong);
-    }
-    for (index, below) in list(schema, "anyOf").iter().enumerate() {
-        schema_payload(below, &format!("{at}.any_of[{index}]"), wrong);
-    }
-    if let Some(items) = schema.get("items") {
-        schema_payload(items, &format!("{at}.items"), wrong);
-    }
-}
-
-// What is wrong with what it says.
 
 fn declarations(body: &Value, wrong: &mut Vec<String>) {
     let mut names = Vec::new();
@@ -379,7 +183,7 @@ fn contents(body: &Value, wrong: &mut Vec<String>) {
         }
         for (index, part) in list(content, "parts").iter().enumerate() {
             let at = format!("{at}.parts[{index}]");
-            if DATA.iter().filter(|name| part.get(name).is_some()).count() != 1 {
+            if words(DATA).iter().filter(|name| part.get(name).is_some()).count() != 1 {
                 wrong.push(format!("{at}.data: required oneof field 'data' must have one initialized field"));
             }
             for field in ["functionCall", "functionResponse"] {
@@ -394,94 +198,4 @@ fn contents(body: &Value, wrong: &mut Vec<String>) {
             }
         }
     }
-}
-
-/// The names of the calls, or of the responses, in a content.
-fn names<'a>(content: Option<&'a Value>, field: &str) -> Vec<&'a str> {
-    let parts = content.map(|content| list(content, "parts")).unwrap_or_default().iter();
-    parts.filter_map(|part| part.get(field)).map(|inner| text(inner, "name")).collect()
-}
-
-fn calls_and_responses(body: &Value) -> Checked {
-    let contents = list(body, "contents");
-    for (number, content) in contents.iter().enumerate() {
-        let role = text(content, "role");
-        if !["", "user", "model"].contains(&role) {
-            return Err(ApiError::invalid("Please use a valid role: user, model."));
-        }
-        let calls = names(Some(content), "functionCall");
-        let before = number.checked_sub(1).and_then(|before| contents.get(before));
-        if !calls.is_empty() {
-            let follows = before.is_some_and(|before| text(before, "role") != "model");
-            if role != "model" || !follows {
-                return Err(ApiError::invalid(
-                    "Please ensure that function call turn comes immediately after a user turn or after a function \
-                     response turn.",
-                ));
-            }
-            let responses = names(contents.get(number + 1), "functionResponse");
-            if responses.len() != calls.len() {
-                return Err(ApiError::invalid(
-                    "Please ensure that the number of function response parts is equal to the number of function \
-                     call parts of the function call turn.",
-                ));
-            }
-            // Responses are told apart by their order, and by name where that shows a mistake.
-            if let Some(name) = responses.iter().find(|name| !calls.contains(name)) {
-                return Err(ApiError::invalid(format!(
-                    "Please ensure that function response turn answers the functions of the function call turn: \
-                     {name} was not called."
-                )));
-            }
-        }
-        let responses = names(Some(content), "functionResponse");
-        if !responses.is_empty() && names(before, "functionCall").is_empty() {
-            return Err(ApiError::invalid(
-                "Please ensure that function response turn comes immediately after a function call turn.",
-            ));
-        }
-    }
-    Ok(())
-}
-
-/// In the current turn, the first call of each step carries its signature; and no signature is made up.
-fn signed(body: &Value, model: &Model) -> Checked {
-    let contents = list(body, "contents");
-    let speaks = |content: &Value| {
-        let said = |part: &Value| part.get("text").is_some() || part.get("inlineData").is_some();
-        text(content, "role") != "model"
-            && names(Some(content), "functionResponse").is_empty()
-            && list(content, "parts").iter().any(said)
-    };
-    let current = contents.iter().rposition(speaks).unwrap_or(0);
-    for (number, content) in contents.iter().enumerate() {
-        let mut first = true;
-        for (index, part) in list(content, "parts").iter().enumerate() {
-            let signature = part.get("thoughtSignature").and_then(Value::as_str);
-            if let Some(call) = part.get("functionCall") {
-                let args = call.get("args").cloned().unwrap_or_else(|| Value::Object(serde_json::Map::new()));
-                let right = signatures::of_call(text(call, "name"), &args);
-                let wanted = model.thinks && first && number >= current;
-                first = false;
-                match signature {
-                    Some(given) if given == right => {}
-                    Some(_) => return Err(ApiError::invalid("Corrupted thought signature.")),
-                    None if wanted => {
-                        let name = text(call, "name");
-                        return Err(ApiError::invalid(format!(
-                            "Function call is missing a thought_signature in functionCall parts. This is required for \
-                             tools to work correctly, and missing thought_signature may lead to degraded model \
-                             performance. Additional data, function call `default_api:{name}` , position {number}."
-                        )));
-                    }
-                    None => {}
-                }
-            } else if signature.is_some_and(|given| given != signatures::of_text()) {
-                return Err(ApiError::invalid(format!(
-                    "Corrupted thought signature. (contents[{number}].parts[{index}])"
-                )));
-            }
-        }
-    }
-    Ok(())
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::fields::{list, text, unknown};
+use super::fields::{list, text, unknown, words};
 use super::openai::{
     answer_schema, function, image_url, missing, sampling, tool_count, tool_name, unknown_parameter,
 };
@@ -12,60 +12,21 @@ use crate::error::ApiError;
 use crate::script::Model;
 use crate::signatures;
 
-const BODY: &[&str] = &[
-    "access_programs",
-    "background",
-    "background_options",
-    "context_management",
-    "conversation",
-    "image",
-    "include",
-    "input",
-    "instructions",
-    "max_output_tokens",
-    "max_tool_calls",
-    "metadata",
-    "model",
-    "moderation",
-    "parallel_tool_calls",
-    "previous_response_id",
-    "prompt",
-    "prompt_cache_key",
-    "prompt_cache_options",
-    "prompt_cache_retention",
-    "reasoning",
-    "safety_identifier",
-    "service_tier",
-    "store",
-    "stream",
-    "stream_options",
-    "temperature",
-    "text",
-    "tool_choice",
-    "tools",
-    "top_logprobs",
-    "top_p",
-    "truncation",
-    "user",
-];
+const BODY: &str = "\
+    access_programs background background_options context_management conversation image include input \
+    instructions max_output_tokens max_tool_calls metadata model moderation parallel_tool_calls \
+    previous_response_id prompt prompt_cache_key prompt_cache_options prompt_cache_retention reasoning \
+    safety_identifier service_tier store stream stream_options temperature text tool_choice tools \
+    top_logprobs top_p truncation user";
 
-const TOOL: &[&str] = &[
-    "type",
-    "name",
-    "description",
-    "parameters",
-    "strict",
-    "async",
-    "allowed_callers",
-    "defer_loading",
-    "output_schema",
-];
+const TOOL: &str = "\
+    type name description parameters strict async allowed_callers defer_loading output_schema";
 
 type Checked = Result<(), ApiError>;
 
 /// `issued` says which reasoning item came right before an item, for items that this server wrote.
 pub(super) fn check(body: &Value, model: &Model, issued: &HashMap<String, String>) -> Checked {
-    if let Some(name) = unknown(body, BODY) {
+    if let Some(name) = unknown(body, &words(BODY)) {
         return Err(unknown_parameter(name));
     }
     sampling(body, model, "max_output_tokens")?;
@@ -85,7 +46,7 @@ pub(super) fn check(body: &Value, model: &Model, issued: &HashMap<String, String
         if text(tool, "type") != "function" {
             return Err(missing(&format!("{at}.type")));
         }
-        if let Some(name) = unknown(tool, TOOL) {
+        if let Some(name) = unknown(tool, &words(TOOL)) {
             return Err(unknown_parameter(&format!("{at}.{name}")));
         }
         if tool.get("name").is_none() {

@@ -2,35 +2,13 @@
 
 use serde_json::Value;
 
-use super::fields::{fields, list};
+use super::fields::{fields, list, words};
 
 /// Keywords that strict mode knows.
-const STRICT: &[&str] = &[
-    "$schema",
-    "$id",
-    "$ref",
-    "$defs",
-    "definitions",
-    "title",
-    "description",
-    "type",
-    "properties",
-    "required",
-    "additionalProperties",
-    "items",
-    "enum",
-    "const",
-    "anyOf",
-    "pattern",
-    "format",
-    "multipleOf",
-    "maximum",
-    "exclusiveMaximum",
-    "minimum",
-    "exclusiveMinimum",
-    "minItems",
-    "maxItems",
-];
+const STRICT: &str = "\
+    $schema $id $ref $defs definitions title description type properties required additionalProperties \
+    items enum const anyOf pattern format multipleOf maximum exclusiveMaximum minimum exclusiveMinimum \
+    minItems maxItems";
 
 /// Formats that strict mode knows.
 const STRICT_FORMATS: &[&str] =
@@ -49,7 +27,9 @@ pub(super) fn of_function(schema: &Value, strict: bool) -> Result<(), String> {
             ));
         }
         _ => {
-            return Err("schema must be a JSON Schema of 'type: \"object\"', got 'type: \"None\"'.".to_owned());
+            return Err(
+                "schema must be a JSON Schema of 'type: \"object\"', got 'type: \"None\"'.".to_owned()
+            );
         }
     }
     if ROOT.iter().any(|keyword| schema.get(keyword).is_some()) {
@@ -95,7 +75,7 @@ fn strict(schema: &Value, path: &mut Vec<String>) -> Result<(), String> {
     if !schema.is_object() {
         return say("schema must be an object.".to_owned());
     }
-    if let Some((name, _)) = fields(schema).find(|(name, _)| !STRICT.contains(&name.as_str())) {
+    if let Some((name, _)) = fields(schema).find(|(name, _)| !words(STRICT).contains(&name.as_str())) {
         return say(format!("'{name}' is not permitted."));
     }
     if schema.get("$ref").is_some() {

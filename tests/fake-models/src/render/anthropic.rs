@@ -129,6 +129,7 @@ fn usage_json(usage: Usage, output: u64) -> Value {
             "ephemeral_5m_input_tokens": usage.cache_written, "ephemeral_1h_input_tokens": 0,
         },
         "output_tokens": output,
+        "output_tokens_details": {"thinking_tokens": usage.reasoning.min(output)},
         "service_tier": "standard",
     })
 }
@@ -143,6 +144,14 @@ fn stop_reason(finish: &Finish) -> &str {
         Finish::Paused => "pause_turn",
         Finish::Other(word) => word,
     }
+}
+
+/// What is said of a refusal.
+fn stop_details(finish: &Finish) -> Value {
+    if *finish != Finish::Refused {
+        return Value::Null;
+    }
+    json!({"type": "refusal", "category": "general_harms", "explanation": "The request was refused."})
 }
 
 impl Renderer for Messages {
@@ -168,13 +177,14 @@ impl Renderer for Messages {
                 let usage = usage.unwrap_or_default();
                 let delta = json!({
                     "type": "message_delta",
-                    "delta": {"stop_reason": reason, "stop_sequence": null},
+                    "delta": {"stop_reason": reason, "stop_sequence": null, "stop_details": stop_details(finish)},
                     "usage": {
                         "input_tokens":
                             usage.input.saturating_sub(usage.cached).saturating_sub(usage.cache_written),
                         "cache_creation_input_tokens": usage.cache_written,
                         "cache_read_input_tokens": usage.cached,
                         "output_tokens": usage.output,
+                        "output_tokens_details": {"thinking_tokens": usage.reasoning},
                     },
                 });
                 (self.finish, self.usage) = (Some(reason), Some(usage));

@@ -3,9 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use super::{Asked, Part, Piece, Renderer, event};
-use crate::answer::{Finish, Quirks, ToolCall, Usage};
+use crate::answer::{Finish, ToolCall, Usage};
 use crate::api::Api;
 use crate::ids::Ids;
+use crate::quirks::Quirks;
 
 /// When all answers were made, in seconds since 1970: a fixed time, so that the same script gives the same bytes.
 pub(crate) const CREATED: u64 = 1_790_000_000;
