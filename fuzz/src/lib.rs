@@ -5,7 +5,15 @@
 
 #![allow(clippy::panic, clippy::unwrap_used, clippy::expect_used, reason = "a broken promise is a panic")]
 
+use std::cell::OnceCell;
+use std::collections::HashSet;
+use std::sync::Arc;
+
 use toolway_core::{Arguments, RawArguments, Schema, ToolSpec};
+use toolway_models::config::ProviderConfig;
+use toolway_models::replay::{Replayed, replay};
+use toolway_models::transport::SseParser;
+use toolway_models::{ModelEvent, ModelOptions, ModelRequest, Part, ProviderKind, ToolChoice};
 use toolway_types::{ExposedName, Slug, SpecDocument};
 use toolway_wire::pairing::{KeyPin, PairingCode, PairingInput, PairingLink};
 use toolway_wire::{ClientMessage, FrameError, GatewayMessage, error_code};
@@ -20,6 +28,9 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("spec", spec),
     ("arguments", arguments),
     ("pairing", pairing),
+    ("events", events),
+    ("chat_answer", chat_answer),
+    ("responses_answer", responses_answer),
 ];
 
 /// A frame from a device or chat client.
@@ -119,4 +130,83 @@ pub fn pairing(data: &[u8]) {
             (link.url.clone(), link.code.secret(), link.key)
         );
     }
+}
+
+/// A stream of server-sent events. The first byte says in pieces of which size it comes.
+pub fn events(data: &[u8]) {
+    let Some((size, stream)) = data.split_first() else { return };
+    let read = |size: usize| {
+        let (mut parser, mut events) = (SseParser::with_limit(1 << 16), Vec::new());
+        for piece in stream.chunks(size.max(1)) {
+            parser.push(piece);
+            while let Ok(Some(event)) = parser.next_event() {
+                assert!(!event.name.contains(['\n', '\r']), "{event:?}");
+                events.push((event.name.into_owned(), event.data.into_owned()));
+            }
+        }
+        events
+    };
+    // Where one event is too long, nothing is promised of what follows it.
+    if stream.len() < 1 << 16 {
+        assert_eq!(read(usize::from(*size)), read(stream.len()), "it makes a difference where it was cut");
+    }
+}
+
+/// An answer of Chat Completions.
+pub fn chat_answer(data: &[u8]) {
+    answer(ProviderKind::Compatible, data);
+}
+
+/// An answer of OpenAI's Responses API.
+pub fn responses_answer(data: &[u8]) {
+    answer(ProviderKind::OpenaiResponses, data);
+}
+
+/// A model's answer. The first byte says in pieces of which size it comes.
+fn answer(kind: ProviderKind, data: &[u8]) {
+    thread_local!(static REQUEST: OnceCell<ModelRequest> = const { OnceCell::new() });
+    let Some((size, body)) = data.split_first() else { return };
+    let base_url = "http://localhost".parse().expect("that is an address");
+    let config = Arc::new(ProviderConfig::new("fuzz", kind, base_url));
+    let read = |size: usize| {
+        REQUEST.with(|request| {
+            replay(&config, request.get_or_init(request_without_tools), body.chunks(size.max(1)))
+        })
+    };
+    let (pieces, whole) = (read(usize::from(*size)), read(body.len()));
+    check_answer(&pieces);
+    assert_eq!(pieces.error, whole.error, "it makes a difference where it was cut");
+    assert_eq!(pieces.events.len(), whole.events.len(), "it makes a difference where it was cut");
+}
+
+fn request_without_tools() -> ModelRequest {
+    ModelRequest {
+        model: "m".into(),
+        system: String::new(),
+        messages: Vec::new(),
+        tools: Arc::default(),
+        tool_choice: ToolChoice::Auto,
+        output: None,
+        options: ModelOptions::default(),
+    }
+}
+
+/// An answer ends once: it is finished, or there is an error. What was told piece by piece is what the parts say.
+fn check_answer(answer: &Replayed) {
+    let finished = answer.events.iter().filter(|event| matches!(event, ModelEvent::Finished(_))).count();
+    assert_eq!(finished + usize::from(answer.error.is_some()), 1, "{answer:?}");
+    if answer.error.is_some() {
+        return;
+    }
+    assert!(matches!(answer.events.last(), Some(ModelEvent::Finished(_))), "something follows the end");
+    let (mut calls, mut started) = (0, HashSet::new());
+    for event in &answer.events {
+        match event {
+            ModelEvent::ToolCallStarted { index, .. } => assert!(started.insert(*index), "{answer:?}"),
+            ModelEvent::ToolCallArguments { index, .. } => assert!(started.contains(index), "{answer:?}"),
+            ModelEvent::Part(Part::ToolCall(_)) => calls += 1,
+            _ => {}
+        }
+    }
+    assert!(calls >= started.len(), "a call was told that never came: {answer:?}");
 }

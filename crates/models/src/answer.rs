@@ -57,6 +57,8 @@ enum Form {
     Unknown(Vec<u8>),
     Events(SseParser),
     Whole(Vec<u8>),
+    /// A web page in place of an answer.
+    Page(Vec<u8>),
 }
 
 impl AnswerReader {
@@ -88,7 +90,7 @@ impl AnswerReader {
         }
         if let Form::Unknown(before) = &mut self.form {
             before.extend_from_slice(bytes);
-            let Some(form) = form_of(config, before)? else { return Ok(()) };
+            let Some(form) = form_of(before) else { return Ok(()) };
             let before = std::mem::take(before);
             self.form = form;
             return self.take(config, &before, out);
@@ -103,11 +105,13 @@ impl AnswerReader {
     pub(crate) fn end(&mut self, config: &ProviderConfig, out: &mut Events) -> Result<(), Failure> {
         match &mut self.form {
             Form::Unknown(_) => Err(failure::cut_off(config)),
+            Form::Page(page) => Err(is_page(config, page)),
             Form::Whole(body) => {
                 let body = String::from_utf8_lossy(body);
-                let decoded = self.decoder.whole(&body, out);
+                let body = body.trim_start_matches('\u{FEFF}');
+                let decoded = self.decoder.whole(body, out);
                 // A text that ends in its middle is no text of another API.
-                match serde_json::from_str::<serde::de::IgnoredAny>(&body) {
+                match serde_json::from_str::<serde::de::IgnoredAny>(body) {
                     Err(error) if error.is_eof() => Err(failure::cut_off(config)),
                     _ => decoded,
                 }
@@ -132,6 +136,12 @@ impl AnswerReader {
     fn take(&mut self, config: &ProviderConfig, bytes: &[u8], out: &mut Events) -> Result<(), Failure> {
         match &mut self.form {
             Form::Unknown(_) => {}
+            Form::Page(page) => {
+                page.extend_from_slice(bytes);
+                if page.len() >= SHOWN {
+                    return Err(is_page(config, page));
+                }
+            }
             Form::Whole(body) => {
                 body.extend_from_slice(bytes);
                 if body.len() > MAX_EVENT {
@@ -157,23 +167,25 @@ impl AnswerReader {
 }
 
 /// The form of a body that begins like this; none where nothing of it can be seen yet.
-fn form_of(config: &ProviderConfig, body: &[u8]) -> Result<Option<Form>, Failure> {
+fn form_of(body: &[u8]) -> Option<Form> {
     const MARK: &[u8] = b"\xEF\xBB\xBF";
     if body.len() < MARK.len() && MARK.starts_with(body) {
-        return Ok(None);
+        return None;
     }
     let text = body.strip_prefix(MARK).unwrap_or(body);
-    Ok(match text.iter().find(|byte| !byte.is_ascii_whitespace()) {
+    match text.iter().find(|byte| !byte.is_ascii_whitespace()) {
         None if body.len() > SHOWN => Some(Form::Events(SseParser::default())),
         None => None,
         // No line of a stream begins so.
         Some(b'{' | b'[') => Some(Form::Whole(Vec::new())),
-        Some(b'<') => {
-            let shown = String::from_utf8_lossy(body.get(..SHOWN.min(body.len())).unwrap_or_default());
-            return Err(failure::protocol(config, "answered with a web page", &shown));
-        }
+        Some(b'<') => Some(Form::Page(Vec::new())),
         Some(_) => Some(Form::Events(SseParser::default())),
-    })
+    }
+}
+
+fn is_page(config: &ProviderConfig, page: &[u8]) -> Failure {
+    let shown = String::from_utf8_lossy(page.get(..SHOWN.min(page.len())).unwrap_or_default());
+    failure::protocol(config, "answered with a web page", &shown)
 }
 
 /// An event that is not what the API promises: an error, where it is one in whatever form, or a breach of protocol.

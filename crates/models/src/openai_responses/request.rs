@@ -8,7 +8,7 @@ use toolway_types::RawJson;
 
 use super::input::items;
 use super::tool;
-use crate::body::{BodyWriter, conversation_size};
+use crate::body::{BodyWriter, conversation_size, merged};
 use crate::config::{ProviderConfig, Switches};
 use crate::error::{ModelError, ModelErrorKind};
 use crate::names;
@@ -41,11 +41,6 @@ struct Format<'a> {
     strict: bool,
 }
 
-#[derive(Serialize)]
-struct Reasoning {
-    effort: &'static str,
-}
-
 /// The body.
 pub(super) fn body(config: &ProviderConfig, request: &ModelRequest) -> Result<Bytes, ModelError> {
     let options = &request.options;
@@ -53,7 +48,10 @@ pub(super) fn body(config: &ProviderConfig, request: &ModelRequest) -> Result<By
     let items = items(config, request);
     let size =
         ROOM + tools.as_ref().map_or(0, |tools| tools.get().len()) + conversation_size(&request.messages);
-    let mut body = BodyWriter::new(&options.extra, size);
+    // How much it thinks is the agent's, what is told of it may be what the owner adds.
+    let reasoning = options.reasoning.map(|effort| ("effort".to_owned(), word(effort).into()));
+    let extra = merged(&options.extra, "reasoning", reasoning.into_iter().collect());
+    let mut body = BodyWriter::new(&extra, size);
     body.field("model", &*request.model);
     if !request.system.is_empty() {
         body.field("instructions", &request.system);
@@ -70,9 +68,6 @@ pub(super) fn body(config: &ProviderConfig, request: &ModelRequest) -> Result<By
         let (schema, strict) = output_form(output);
         let name = names::sent(&output.name);
         body.field("text", &Text { format: Format { r#type: "json_schema", name, schema, strict } });
-    }
-    if let Some(effort) = options.reasoning {
-        body.field("reasoning", &Reasoning { effort: word(effort) });
     }
     if !WITHOUT_THOUGHT.iter().any(|start| request.model.starts_with(start)) {
         body.field("include", &["reasoning.encrypted_content"]);

@@ -4,6 +4,7 @@
 //! An item counts as whole when it is done. One that is under way when the answer ends before its time is given out
 //! as far as it came: text as it is, a call as one that is cut.
 
+use std::mem::discriminant;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -92,8 +93,9 @@ impl ResponsesDecoder {
         }
     }
 
-    /// The item of this index, which begins here where there is none.
-    fn item(&mut self, index: u64, kind: Kind) -> Result<&mut OpenItem, Failure> {
+    /// The item of this index and kind, which begins here where there is none.
+    fn item(&mut self, index: u64, kind: Kind, out: &mut Events) -> Result<&mut OpenItem, Failure> {
+        self.end_other(index, &kind, out);
         let at = match self.open.iter().position(|item| item.index == index) {
             Some(at) => at,
             None if self.open.len() >= MAX_ITEMS => return Err(self.too_many()),
@@ -106,13 +108,22 @@ impl ResponsesDecoder {
         self.open.get_mut(at).ok_or_else(|| failure::cut_off(&self.config))
     }
 
+    /// Gives out an item of this index that is of another kind: no item changes its kind, so this is another one.
+    fn end_other(&mut self, index: u64, kind: &Kind, out: &mut Events) {
+        let other = |item: &OpenItem| item.index == index && discriminant(&item.kind) != discriminant(kind);
+        if let Some(at) = self.open.iter().position(other) {
+            let item = self.open.remove(at);
+            self.give_up(item, out);
+        }
+    }
+
     fn too_many(&self) -> Failure {
         failure::protocol(&self.config, &format!("the answer has more than {MAX_ITEMS} items at once"), "")
     }
 
     fn text(&mut self, index: u64, delta: String, out: &mut Events) -> Result<(), Failure> {
         if !delta.is_empty() {
-            self.item(index, Kind::Text)?.told.push_str(&delta);
+            self.item(index, Kind::Text, out)?.told.push_str(&delta);
             out.push_back(ModelEvent::Text(delta));
         }
         Ok(())
@@ -120,7 +131,7 @@ impl ResponsesDecoder {
 
     fn thinking(&mut self, index: u64, delta: String, out: &mut Events) -> Result<(), Failure> {
         if !delta.is_empty() {
-            self.item(index, Kind::Thinking)?.told.push_str(&delta);
+            self.item(index, Kind::Thinking, out)?.told.push_str(&delta);
             out.push_back(ModelEvent::Thinking(delta));
         }
         Ok(())
@@ -141,19 +152,20 @@ impl ResponsesDecoder {
     }
 
     fn added(&mut self, index: u64, item: &Item<'_>, out: &mut Events) -> Result<(), Failure> {
-        if item.r#type != "function_call" || self.open.iter().any(|open| open.index == index) {
+        let is_known = |open: &OpenItem| open.index == index && matches!(open.kind, Kind::Call { .. });
+        if item.r#type != "function_call" || self.open.iter().any(is_known) {
             return Ok(());
         }
         if self.calls >= MAX_ITEMS {
             return Err(self.too_many());
         }
-        let call = self.calls;
-        self.calls += 1;
         let sent = item.name.as_deref().unwrap_or_default();
         let name = self.tools.name_of(sent).to_owned();
         let call_id = item.call_id.as_deref().unwrap_or_default().to_owned();
-        out.push_back(ModelEvent::ToolCallStarted { index: call, name: name.clone() });
-        self.item(index, Kind::Call { index: call, name, call_id })?;
+        let kind = Kind::Call { index: self.calls, name: name.clone(), call_id };
+        self.item(index, kind, out)?;
+        out.push_back(ModelEvent::ToolCallStarted { index: self.calls, name });
+        self.calls += 1;
         Ok(())
     }
 
@@ -182,7 +194,7 @@ impl ResponsesDecoder {
                 text.push_str(refusal);
             }
         }
-        if let Some(rest) = self.untold(index, &text) {
+        if let Some(rest) = self.untold(index, &Kind::Text, &text, out) {
             out.push_back(ModelEvent::Text(rest));
         }
         let phase = item.phase.filter(|phase| phase.get() != "null");
@@ -196,7 +208,7 @@ impl ResponsesDecoder {
         let summary = item.summary.and_then(|raw| serde_json::from_str::<Vec<ContentPart>>(raw.get()).ok());
         let summary = joined(summary.as_deref().unwrap_or_default(), PARAGRAPH);
         let text = if summary.is_empty() { joined(&item.content, "") } else { summary };
-        if let Some(rest) = self.untold(index, &text) {
+        if let Some(rest) = self.untold(index, &Kind::Thinking, &text, out) {
             out.push_back(ModelEvent::Thinking(rest));
         }
         // Without its encrypted form it can't be sent back, since nothing is kept at the provider's.
@@ -251,7 +263,8 @@ impl ResponsesDecoder {
     }
 
     /// What of an item was not told piece by piece; the item is no longer under way.
-    fn untold(&mut self, index: u64, whole: &str) -> Option<String> {
+    fn untold(&mut self, index: u64, kind: &Kind, whole: &str, out: &mut Events) -> Option<String> {
+        self.end_other(index, kind, out);
         let at = self.open.iter().position(|item| item.index == index);
         let told = at.map(|at| self.open.remove(at).told).unwrap_or_default();
         rest(&told, whole)
@@ -297,16 +310,22 @@ impl ResponsesDecoder {
     fn flush(&mut self, out: &mut Events) {
         let mut open = std::mem::take(&mut self.open);
         open.sort_by_key(|item| item.index);
-        for OpenItem { kind, told, .. } in open {
-            let part = match kind {
-                Kind::Text if told.is_empty() => continue,
-                Kind::Text => Part::text(told),
-                // It has no encrypted form yet.
-                Kind::Thinking => Part::Thinking { text: told, opaque: None },
-                Kind::Call { name, call_id, .. } => Part::ToolCall(self.tool_call(name, call_id, told, true)),
-            };
-            out.push_back(ModelEvent::Part(part));
+        for item in open {
+            self.give_up(item, out);
         }
+    }
+
+    /// Gives out an item as far as it came.
+    fn give_up(&self, item: OpenItem, out: &mut Events) {
+        let OpenItem { kind, told, .. } = item;
+        let part = match kind {
+            Kind::Text if told.is_empty() => return,
+            Kind::Text => Part::text(told),
+            // It has no encrypted form yet.
+            Kind::Thinking => Part::Thinking { text: told, opaque: None },
+            Kind::Call { name, call_id, .. } => Part::ToolCall(self.tool_call(name, call_id, told, true)),
+        };
+        out.push_back(ModelEvent::Part(part));
     }
 
     fn failed(&self, error: Option<&RawValue>) -> Failure {

@@ -335,3 +335,52 @@ async fn words_come_as_they_are_said() {
     assert_eq!(stream.next().await, Some(Ok(ModelEvent::Finished(FinishReason::Stop))));
     assert_eq!(stream.next().await, None);
 }
+
+/// Says hello over TLS, with a certificate of its own; gives its address and the roots that trust it.
+async fn secure_server() -> (String, rustls::RootCertStore) {
+    let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(made.cert.der().clone()).unwrap();
+    let key = rustls::pki_types::PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()).into();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let settings =
+        rustls::ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let settings = settings.unwrap().with_no_client_auth();
+    let settings = settings.with_single_cert(vec![made.cert.der().clone()], key).unwrap();
+    let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(settings));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base_url = format!("https://{}/v1", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+        while let Ok((socket, _)) = listener.accept().await {
+            let Ok(mut socket) = acceptor.accept(socket).await else { continue };
+            let _ = socket.read(&mut [0; 65536]).await;
+            let body = format!("data: {HELLO}\n\ndata: {STOP}\n\ndata: [DONE]\n\n");
+            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", body.len());
+            let _ = socket.write_all(format!("{head}{body}").as_bytes()).await;
+            let _ = socket.shutdown().await;
+        }
+    });
+    (base_url, roots)
+}
+
+#[tokio::test]
+async fn https_trusts_whom_it_is_told_to_and_asks_when_it_first_matters() {
+    let (base_url, roots) = secure_server().await;
+    let client = |roots: rustls::RootCertStore| {
+        Http::new(move || {
+            let provider = Arc::new(rustls::crypto::ring::default_provider());
+            let settings =
+                rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+            let settings = settings.map_err(|error| error.to_string())?;
+            Ok(settings.with_root_certificates(roots.clone()).with_no_client_auth())
+        })
+    };
+    let config =
+        |base_url: &str| ProviderConfig::new("mine", ProviderKind::Compatible, base_url.parse().unwrap());
+    let said = ask(&*provider(config(&base_url), client(roots)), request()).await;
+    assert!(said.ends_with("finished Stop\n"), "{said}");
+    let said = ask(&*provider(config(&base_url), client(rustls::RootCertStore::empty())), request()).await;
+    assert!(said.starts_with("error Network: mine: no secure connection to 127.0.0.1:"), "{said}");
+    assert!(said.contains("UnknownIssuer"), "{said}");
+}

@@ -299,6 +299,14 @@ fn thinking_goes_back_only_before_what_came_of_it_and_to_its_own_model() {
 }
 
 #[test]
+fn what_the_owner_adds_to_thinking_stands_beside_how_much_of_it() {
+    let extra = json!({"reasoning": {"summary": "auto"}}).as_object().unwrap().clone();
+    let options = ModelOptions { reasoning: Some(ReasoningEffort::High), extra, ..ModelOptions::default() };
+    let sent = body(&*plain(ProviderKind::OpenaiResponses), &ModelRequest { options, ..request() });
+    assert_eq!(sent["reasoning"], json!({"effort": "high", "summary": "auto"}));
+}
+
+#[test]
 fn models_that_do_not_think_are_not_asked_for_encrypted_thinking() {
     let provider = plain(ProviderKind::OpenaiResponses);
     let asks = |model: &str| {
