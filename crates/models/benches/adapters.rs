@@ -13,7 +13,7 @@ use toolway_models::config::{ProviderConfig, provider};
 use toolway_models::replay::replay;
 use toolway_models::transport::Http;
 use toolway_models::{
-    Message, ModelOptions, ModelProvider, ModelRequest, ProviderKind, ToolChoice, ToolDefinition, ToolSet,
+    Message, ModelOptions, ModelRequest, ProviderKind, ToolChoice, ToolDefinition, ToolSet,
 };
 use toolway_types::RawJson;
 

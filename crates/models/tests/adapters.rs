@@ -10,6 +10,7 @@
 
 mod adapters {
     mod answers;
+    mod fakes;
     mod faults;
     mod http;
     mod requests;

@@ -101,6 +101,9 @@ const KEY_WORDS: &[&str] = &["api key not valid", "incorrect api key", "invalid 
 const MODEL_WORDS: &[&str] =
     &["not found", "does not exist", "not exist", "invalid model", "not a valid model", "no such model"];
 
+/// Codes for whatever is not there.
+const ABSENT_CODES: &[&str] = &["not_found_error", "not_found"];
+
 const RATE_CODES: &[&str] =
     &["rate_limit_exceeded", "rate_limit_error", "rate_limited", "resource_exhausted", "too_many_requests"];
 
@@ -133,7 +136,9 @@ pub(super) fn of(status: Option<StatusCode>, said: &Said) -> Meaning {
         Topic::Context
     } else if status == 401 || status == 403 || coded(KEY_CODES) || worded(KEY_WORDS) {
         Topic::Key
-    } else if said.has("model_not_found") || (names_model(status, &message) && worded(MODEL_WORDS)) {
+    } else if said.has("model_not_found")
+        || (names_model(status, &message) && (worded(MODEL_WORDS) || coded(ABSENT_CODES)))
+    {
         Topic::Model
     } else if status == 404 || status == 405 {
         Topic::Address

@@ -81,7 +81,7 @@ fn refusals_of_all_providers() {
         ),
         (
             404,
-            r#"{"type":"error","error":{"type":"not_found_error","message":"model: m-1 not found"}}"#,
+            r#"{"type":"error","error":{"type":"not_found_error","message":"model: m-1"}}"#,
             Kind::ModelNotFound,
             false,
         ),

@@ -47,8 +47,6 @@ pub(super) struct Item<'a> {
     pub(super) r#type: Cow<'a, str>,
     #[serde(default, borrow, deserialize_with = "lenient::borrowed")]
     pub(super) id: Option<Cow<'a, str>>,
-    #[serde(default, borrow, deserialize_with = "lenient::borrowed")]
-    pub(super) status: Option<Cow<'a, str>>,
     /// Of a message: its parts. Of thinking: its text, where it is not encrypted.
     #[serde(default, deserialize_with = "lenient::object")]
     pub(super) content: Vec<ContentPart>,

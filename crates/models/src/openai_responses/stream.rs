@@ -57,7 +57,7 @@ struct OpenItem {
 enum Kind {
     Text,
     Thinking,
-    Call { index: usize, name: String, call_id: String },
+    Call { index: usize, name: String, call_id: String, is_done: bool },
 }
 
 impl ResponsesDecoder {
@@ -113,7 +113,7 @@ impl ResponsesDecoder {
         let other = |item: &OpenItem| item.index == index && discriminant(&item.kind) != discriminant(kind);
         if let Some(at) = self.open.iter().position(other) {
             let item = self.open.remove(at);
-            self.give_up(item, out);
+            self.give_up(item, false, out);
         }
     }
 
@@ -162,7 +162,7 @@ impl ResponsesDecoder {
         let sent = item.name.as_deref().unwrap_or_default();
         let name = self.tools.name_of(sent).to_owned();
         let call_id = item.call_id.as_deref().unwrap_or_default().to_owned();
-        let kind = Kind::Call { index: self.calls, name: name.clone(), call_id };
+        let kind = Kind::Call { index: self.calls, name: name.clone(), call_id, is_done: false };
         self.item(index, kind, out)?;
         out.push_back(ModelEvent::ToolCallStarted { index: self.calls, name });
         self.calls += 1;
@@ -240,17 +240,24 @@ impl ResponsesDecoder {
     }
 
     fn call_done(&mut self, index: u64, item: Item<'_>, out: &mut Events) {
-        let Some(at) = self.open.iter().position(|open| open.index == index) else { return };
-        let OpenItem { kind, told, .. } = self.open.remove(at);
-        let Kind::Call { index, name, call_id } = kind else { return };
-        let arguments = item.arguments.unwrap_or_default();
-        let arguments = if arguments.is_empty() { told.clone() } else { arguments };
-        if let Some(rest) = rest(&told, &arguments) {
-            out.push_back(ModelEvent::ToolCallArguments { index, delta: rest });
+        let of_it = |open: &&mut OpenItem| open.index == index;
+        let Some(open) = self.open.iter_mut().find(of_it) else { return };
+        let Kind::Call { index: call, call_id, is_done, .. } = &mut open.kind else { return };
+        *is_done = true;
+        let arguments = item.arguments.filter(|arguments| !arguments.is_empty());
+        if let Some(rest) = arguments.as_deref().and_then(|whole| rest(&open.told, whole)) {
+            out.push_back(ModelEvent::ToolCallArguments { index: *call, delta: rest });
         }
-        let is_cut = item.status.as_deref() == Some("incomplete") && !is_object(&arguments);
-        let call_id = item.call_id.map_or(call_id, |id| id.into_owned());
-        out.push_back(ModelEvent::Part(Part::ToolCall(self.tool_call(name, call_id, arguments, is_cut))));
+        open.told = arguments.unwrap_or_else(|| std::mem::take(&mut open.told));
+        if let Some(id) = item.call_id.filter(|id| !id.is_empty()) {
+            *call_id = id.into_owned();
+        }
+        // Whether the limit cut it is seen only at the end of the answer.
+        if open.told.is_empty() || is_object(&open.told) {
+            let at = self.open.iter().position(|open| open.index == index);
+            let item = at.map(|at| self.open.remove(at));
+            item.into_iter().for_each(|item| self.give_up(item, true, out));
+        }
     }
 
     fn tool_call(&self, name: String, call_id: String, arguments: String, is_cut: bool) -> ToolCall {
@@ -291,7 +298,7 @@ impl ResponsesDecoder {
                 self.item_done(index, item, out)?;
             }
         }
-        self.flush(out);
+        self.flush(status == "completed", out);
         let reason = response.incomplete_details.reason;
         let finish = match (status, reason.as_deref()) {
             ("completed", _) if self.calls > 0 => FinishReason::ToolCalls,
@@ -307,23 +314,25 @@ impl ResponsesDecoder {
     }
 
     /// Gives out what is under way when the answer ends: it came no further.
-    fn flush(&mut self, out: &mut Events) {
+    fn flush(&mut self, is_whole: bool, out: &mut Events) {
         let mut open = std::mem::take(&mut self.open);
         open.sort_by_key(|item| item.index);
         for item in open {
-            self.give_up(item, out);
+            self.give_up(item, is_whole, out);
         }
     }
 
-    /// Gives out an item as far as it came.
-    fn give_up(&self, item: OpenItem, out: &mut Events) {
+    /// Gives out an item as far as it came. A call counts as whole where it was done, and so was the answer.
+    fn give_up(&self, item: OpenItem, is_whole: bool, out: &mut Events) {
         let OpenItem { kind, told, .. } = item;
         let part = match kind {
             Kind::Text if told.is_empty() => return,
             Kind::Text => Part::text(told),
             // It has no encrypted form yet.
             Kind::Thinking => Part::Thinking { text: told, opaque: None },
-            Kind::Call { name, call_id, .. } => Part::ToolCall(self.tool_call(name, call_id, told, true)),
+            Kind::Call { name, call_id, is_done, .. } => {
+                Part::ToolCall(self.tool_call(name, call_id, told, !(is_done && is_whole)))
+            }
         };
         out.push_back(ModelEvent::Part(part));
     }

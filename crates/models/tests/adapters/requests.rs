@@ -242,8 +242,8 @@ fn m13_pictures_in_results_are_shown_where_that_can_be_and_named_where_not() {
     assert_eq!(follows["content"][2]["text"], "And now?");
 
     let responses = body(&*plain(ProviderKind::OpenaiResponses), &request);
-    let outputs = responses["input"].as_array().unwrap().iter();
-    let output = outputs.filter(|item| item["type"] == "function_call_output").next().unwrap();
+    let mut items = responses["input"].as_array().unwrap().iter();
+    let output = items.find(|item| item["type"] == "function_call_output").unwrap();
     assert_eq!(output["output"][1]["type"], "input_image");
 
     let careful = plain(ProviderKind::Compatible).body(&request).unwrap();
