@@ -104,7 +104,11 @@ impl Budgets {
     ///
     /// # Errors
     /// Where the store can't be read.
-    pub async fn check(&self, principal: &Arc<str>, currency: &Arc<str>) -> Result<BudgetDecision, StoreError> {
+    pub async fn check(
+        &self,
+        principal: &Arc<str>,
+        currency: &Arc<str>,
+    ) -> Result<BudgetDecision, StoreError> {
         let settings = self.state.lock().settings;
         let Some(most) = settings.per_day else { return Ok(BudgetDecision::Allow) };
         let today = Today::at(&*self.clock, &(self.zone)());
@@ -168,7 +172,7 @@ struct Today {
 impl Today {
     fn at(clock: &dyn Clock, zone: &TimeZone) -> Self {
         let now = clock.now();
-        let start = now.to_zoned(zone.clone()).start_of_day();
+        let start = now.to_zoned_datetime(zone.clone()).start_of_day();
         let next = start.as_ref().ok().and_then(|start| start.checked_add(1.day()).ok());
         Self {
             start_ms: start.map_or(now.as_millisecond(), |start| start.timestamp().as_millisecond()),
@@ -183,8 +187,7 @@ fn decide(spent: f64, most: f64, on_exceeded: OnExceeded, currency: &str, today:
     }
     let (spent_words, most_words) = (amount(spent), amount(most));
     if spent < most {
-        let message =
-            format!("{spent_words} of today's budget of {most_words} {currency} are spent");
+        let message = format!("{spent_words} of today's budget of {most_words} {currency} are spent");
         return BudgetDecision::Warn { message };
     }
     let message =

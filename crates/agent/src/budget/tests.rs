@@ -28,7 +28,8 @@ struct Setting {
 async fn setting(per_day: Option<f64>, on_exceeded: OnExceeded) -> Setting {
     let folder = tempfile::tempdir().unwrap();
     let clock = Arc::new(TestClock(AtomicI64::new(EVENING)));
-    let store = Store::open(&folder.path().join("data"), clock.clone(), StoreOptions::default()).await.unwrap();
+    let store =
+        Store::open(&folder.path().join("data"), clock.clone(), StoreOptions::default()).await.unwrap();
     let zone: Zone = Arc::new(|| TimeZone::get("Europe/Berlin").unwrap());
     let settings = BudgetSettings { per_day, on_exceeded };
     let budgets = Budgets::new(store.clone(), clock.clone(), zone, settings);

@@ -85,7 +85,9 @@ pub(super) fn read(file: &JsonObject, source: &str, date: &str) -> Found {
         let most = |price: &Price| price.up_to_input.unwrap_or(u64::MAX);
         one.model.cmp(&other.model).then_with(|| most(one).cmp(&most(other)))
     });
-    found.prices.dedup_by(|later, first| later.model == first.model && later.up_to_input == first.up_to_input);
+    found
+        .prices
+        .dedup_by(|later, first| later.model == first.model && later.up_to_input == first.up_to_input);
     found
 }
 

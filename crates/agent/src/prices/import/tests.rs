@@ -36,7 +36,9 @@ fn what_is_neither_is_refused_in_words() {
     assert!(matches!(&error, ImportError::Problems(problems) if problems.len() == 1));
     assert!(error.to_string().starts_with("list.json:1: missing field"), "{error}");
     let many: Vec<String> = (0..=MAX_PRICES)
-        .map(|number| format!(r#""m{number}": {{"litellm_provider": "a", "mode": "chat", "max_input_tokens": 1}}"#))
+        .map(|number| {
+            format!(r#""m{number}": {{"litellm_provider": "a", "mode": "chat", "max_input_tokens": 1}}"#)
+        })
         .collect();
     let error = read(&format!("{{{}}}", many.join(","))).unwrap_err();
     assert!(matches!(error, ImportError::TooMany { count: 20_001, .. }));

@@ -47,7 +47,8 @@ fn prices_are_taken_over_per_million_tokens() {
         source: Some("prices.json".to_owned()),
         date: Some("2026-11-01".to_owned()),
     };
-    let long = Price { cached: Some(0.125), context_tokens: Some(1_048_576), ..price("gemini/m-long", 1.25, 10.0) };
+    let long =
+        Price { cached: Some(0.125), context_tokens: Some(1_048_576), ..price("gemini/m-long", 1.25, 10.0) };
     let expected = [
         Price { up_to_input: Some(200_000), ..long.clone() },
         Price { input: Some(2.5), output: Some(15.0), ..long },
