@@ -18,6 +18,7 @@ use crate::tools::ToolDefinition;
 use crate::transport::{Http, Prepared};
 
 mod call;
+mod calls;
 mod chunk;
 mod details;
 mod history;

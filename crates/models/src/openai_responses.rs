@@ -20,6 +20,7 @@ use crate::transport::{Http, Prepared};
 
 mod event;
 mod input;
+mod items;
 mod request;
 mod stream;
 mod tool;

@@ -5,12 +5,11 @@
 
 use std::sync::Arc;
 
-use serde_json::Map;
 use serde_json::value::RawValue;
 use toolway_types::{CallId, JsonObject, RawJson};
 
-use super::call::is_object;
-use super::chunk::{CallDelta, Choice, Chunk, Delta, Said, Spoken, WireUsage};
+use super::calls::{Calls, EndedCall, MAX_CALLS, TooManyCalls};
+use super::chunk::{Choice, Chunk, Delta, Said, Spoken, WireUsage};
 use super::details;
 use crate::answer::{Decoder, Events, Progress, not_understood};
 use crate::config::ProviderConfig;
@@ -18,17 +17,13 @@ use crate::event::{FinishReason, ModelEvent};
 use crate::failure::{self, Failure, Said as SaidError};
 use crate::message::{Opaque, Part, ToolCall};
 use crate::request::ModelRequest;
-use crate::tools::{ConvertedTools, ToolSet};
+use crate::tools::ConvertedTools;
 use crate::transport::SseEvent;
-
-/// Most tool calls in one answer.
-const MAX_CALLS: usize = 256;
 
 /// The decoder.
 pub(super) struct ChatDecoder {
     config: Arc<ProviderConfig>,
     model: Arc<str>,
-    tools: Arc<ToolSet>,
     /// What turns arguments back that were given in strict form.
     restore: Option<Arc<ConvertedTools>>,
     progress: Progress,
@@ -38,7 +33,7 @@ pub(super) struct ChatDecoder {
     thinking: String,
     /// The items of `reasoning_details`, in order.
     details: Vec<JsonObject>,
-    calls: Vec<Call>,
+    calls: Calls,
     refused: bool,
     finish: Option<FinishReason>,
 }
@@ -51,18 +46,6 @@ enum Open {
     Thinking,
 }
 
-/// A tool call that is under way.
-#[derive(Debug, Default)]
-struct Call {
-    index: Option<u64>,
-    id: String,
-    name: String,
-    arguments: String,
-    extra: Option<RawJson>,
-    /// How many bytes of the arguments were given out; none where the call was not told yet.
-    told: Option<usize>,
-}
-
 impl ChatDecoder {
     pub(super) fn new(
         config: Arc<ProviderConfig>,
@@ -72,7 +55,6 @@ impl ChatDecoder {
         Self {
             config,
             model: Arc::clone(&request.model),
-            tools: Arc::clone(&request.tools),
             restore,
             progress: Progress::Going,
             started: false,
@@ -80,7 +62,7 @@ impl ChatDecoder {
             text: String::new(),
             thinking: String::new(),
             details: Vec::new(),
-            calls: Vec::new(),
+            calls: Calls::new(Arc::clone(&request.tools)),
             refused: false,
             finish: None,
         }
@@ -183,7 +165,11 @@ impl ChatDecoder {
             self.say(refusal, out);
         }
         for call in delta.tool_calls.unwrap_or_default() {
-            self.call(call, is_whole, out)?;
+            let taken = self.calls.take(&call, is_whole, out);
+            taken.map_err(|TooManyCalls| {
+                let what = format!("the answer has more than {MAX_CALLS} tool calls");
+                failure::protocol(&self.config, &what, "")
+            })?;
         }
         Ok(())
     }
@@ -232,84 +218,15 @@ impl ChatDecoder {
         }
     }
 
-    fn call(&mut self, delta: CallDelta<'_>, is_whole: bool, out: &mut Events) -> Result<(), Failure> {
-        let (name, arguments) = match &delta.function {
-            Some(function) => (function.name.as_deref().unwrap_or_default(), function.arguments),
-            None => ("", None),
-        };
-        let id = delta.id.as_deref().unwrap_or_default();
-        let known = if is_whole { None } else { self.find(delta.index, id, name) };
-        let at = match known {
-            Some(at) => at,
-            None if self.calls.len() >= MAX_CALLS => {
-                let what = format!("the answer has more than {MAX_CALLS} tool calls");
-                return Err(failure::protocol(&self.config, &what, ""));
-            }
-            None => {
-                self.calls.push(Call { index: delta.index, ..Call::default() });
-                self.calls.len() - 1
-            }
-        };
-        let Some(call) = self.calls.get_mut(at) else { return Ok(()) };
-        if call.id.is_empty() {
-            id.clone_into(&mut call.id);
-        }
-        if call.name.is_empty() {
-            name.clone_into(&mut call.name);
-        }
-        if let Some(extra) = delta.extra_content.filter(|extra| extra.get() != "null") {
-            call.extra = Some(RawJson::from(extra.to_owned()));
-        }
-        call.take_arguments(arguments);
-        if call.name.is_empty() {
-            return Ok(());
-        }
-        if call.told.is_none() {
-            let name = self.tools.name_of(&call.name).to_owned();
-            out.push_back(ModelEvent::ToolCallStarted { index: at, name });
-        }
-        let told = call.told.replace(call.arguments.len()).unwrap_or_default();
-        if let Some(delta) = call.arguments.get(told..).filter(|delta| !delta.is_empty()) {
-            out.push_back(ModelEvent::ToolCallArguments { index: at, delta: delta.to_owned() });
-        }
-        Ok(())
-    }
-
-    /// The call that a piece belongs to; none where it begins another.
-    fn find(&self, index: Option<u64>, id: &str, name: &str) -> Option<usize> {
-        let at = match index {
-            Some(_) => self.calls.iter().rposition(|call| call.index == index)?,
-            None if !id.is_empty() => return self.calls.iter().rposition(|call| call.id == id),
-            None => self.calls.len().checked_sub(1)?,
-        };
-        let call = self.calls.get(at)?;
-        // Some give every call the same index: then a name with another id, or after all was said, begins another.
-        // Others repeat the name with every piece.
-        let begins_another = !name.is_empty()
-            && !call.name.is_empty()
-            && match id.is_empty() || call.id.is_empty() {
-                true => call.name != name || is_object(&call.arguments),
-                false => call.id != id,
-            };
-        (!begins_another).then_some(at)
-    }
-
     /// Gives out what was not yet, and the end.
     fn close(&mut self, out: &mut Events) {
         self.start(None, out);
         self.turn_to(Open::Nothing, out);
         let finish = self.finish.take();
-        let calls = std::mem::take(&mut self.calls);
+        let calls = self.calls.end(finish.as_ref());
         let has_calls = !calls.is_empty();
-        for (at, call) in calls.iter().enumerate() {
-            let is_repeated = calls.iter().take(at).any(|earlier| earlier.id == call.id);
-            // Where the model came to its end, the arguments are what it wanted to say, good or bad.
-            let is_cut = match &finish {
-                Some(FinishReason::Stop | FinishReason::ToolCalls) => false,
-                None => !call.arguments.is_empty() && !is_object(&call.arguments),
-                Some(_) => !is_object(&call.arguments),
-            };
-            out.push_back(ModelEvent::Part(Part::ToolCall(self.tool_call(call, is_repeated, is_cut))));
+        for call in calls {
+            out.push_back(ModelEvent::Part(Part::ToolCall(self.tool_call(call))));
         }
         out.push_back(ModelEvent::Finished(match finish {
             Some(FinishReason::Stop) | None if has_calls => FinishReason::ToolCalls,
@@ -321,21 +238,13 @@ impl ChatDecoder {
         self.progress = Progress::Over;
     }
 
-    fn tool_call(&self, call: &Call, is_repeated: bool, is_cut: bool) -> ToolCall {
-        let name = self.tools.name_of(&call.name).to_owned();
+    fn tool_call(&self, call: EndedCall) -> ToolCall {
+        let EndedCall { name, arguments, is_cut, data } = call;
         let arguments = match &self.restore {
-            Some(tools) if !is_cut => tools.restore(&name, call.arguments.clone()),
-            _ => call.arguments.clone(),
+            Some(tools) if !is_cut => tools.restore(&name, arguments),
+            _ => arguments,
         };
-        let mut data = Map::new();
-        if !call.id.is_empty() && !is_repeated {
-            data.insert("id".to_owned(), call.id.clone().into());
-        }
-        if let Some(extra) = &call.extra {
-            data.insert("extra_content".to_owned(), extra.to_value());
-        }
-        let opaque = (!data.is_empty()).then(|| self.opaque(RawJson::from(&data.into())));
-        ToolCall { id: CallId::new(), name, arguments, is_cut, opaque }
+        ToolCall { id: CallId::new(), name, arguments, is_cut, opaque: data.map(|data| self.opaque(data)) }
     }
 
     fn opaque(&self, data: RawJson) -> Opaque {
@@ -360,18 +269,6 @@ impl ChatDecoder {
 
     fn failed(&self, said: &SaidError) -> Failure {
         failure::in_stream(&self.config, &self.model, said)
-    }
-}
-
-impl Call {
-    fn take_arguments(&mut self, arguments: Option<&RawValue>) {
-        let Some(text) = arguments.map(RawValue::get) else { return };
-        match serde_json::from_str::<String>(text) {
-            Ok(piece) => self.arguments.push_str(&piece),
-            Err(_) if text == "null" => {}
-            // An object in place of its text.
-            Err(_) => self.arguments.push_str(text),
-        }
     }
 }
 
