@@ -224,3 +224,6 @@ pub(crate) fn read_all<'a>(
     let error = read().err().map(|failure: Failure| failure.error);
     (out, error)
 }
+
+#[cfg(test)]
+mod tests;
