@@ -63,9 +63,12 @@ pub(crate) async fn write(
     conn: &mut SqliteConnection,
     request: &ModelRequestRecord,
 ) -> Result<(), StoreError> {
+    // The name of a session that was removed meanwhile is not written down any more.
     const REQUEST: &str = "INSERT INTO model_requests (started_ms, principal, agent, provider, model, session, turn, \
          duration_ms, first_token_ms, attempts, status, code, input, output, cached, cache_written, reasoning, cost, \
-         currency) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
+         currency) SELECT ?1, ?2, ?3, ?4, ?5, s.id, iif(?6 IS NULL OR s.id IS NOT NULL, ?7, NULL), \
+         ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19 \
+         FROM (SELECT 1) LEFT JOIN sessions AS s ON s.id = ?6";
     let millis = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
     let mut query = sqlx::query(REQUEST)
         .bind(request.started_ms)

@@ -59,8 +59,16 @@ async fn what_is_removed_is_gone_but_for_its_accounts() {
     assert_eq!(of, [("gone", "t-9"), ("stays", "t-1")]);
 
     // The turn that ran has nothing to write to, and the id is free for anybody.
-    let late = sessions.end(ending("three", TurnState::Done)).await;
-    assert!(matches!(late, Err(StoreError::Missing { .. })));
+    let asked = ModelRequestRecord {
+        session: Some("gone".to_owned()),
+        turn: Some("three".to_owned()),
+        ..request("t-1", NOW, Some(0.25))
+    };
+    let end = TurnEnding { requests: vec![asked], ..ending("three", TurnState::Done) };
+    assert!(matches!(sessions.end(end).await, Err(StoreError::Missing { .. })));
+    let named = "SELECT count(*) FROM model_requests WHERE session = 'gone' OR turn IN ('one', 'three')";
+    assert_eq!(number(&folder.database(), named).await, 0);
+    assert_eq!(store.usage().spent("t-1", 0, "USD").await.unwrap(), 1.25);
     let anew = NewTurn { principal: "t-2".to_owned(), ..turn("gone", "four", "Anew") };
     assert!(sessions.begin(anew).await.unwrap().is_new_session);
     assert_eq!(sessions.messages_after("gone", 0, 10).await.unwrap().messages.len(), 1);
