@@ -23,6 +23,7 @@ use crate::names;
 use file::AgentFile;
 
 pub use error::{AgentError, AgentProblem, NoSuchAgent};
+pub use file::check;
 
 /// The agent that is there from the start.
 pub const DEFAULT: &str = "default";

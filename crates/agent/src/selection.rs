@@ -38,7 +38,8 @@ pub(crate) struct Choice<'c> {
     pub(crate) model: &'c ModelRef,
     /// Most tools where neither agent nor model says.
     pub(crate) most: usize,
-    /// Tools that the caller runs itself. They come first, and hide others of their names.
+    /// Tools that the caller runs itself. They come first, and hide others of their names. Like agent and setting, they
+    /// are the same in all choices of one selector.
     pub(crate) client: &'c [Arc<ToolDefinition>],
 }
 
@@ -130,8 +131,9 @@ impl Selector {
         // Its own patterns may name it, as any other tool; otherwise it is there for what is left out.
         let is_wanted = find.as_ref().is_some_and(|find| choice.agent.scope.includes(&find.id));
         candidates.sort_by(|a, b| a.rank.cmp(&b.rank).then_with(|| a.id.cmp(&b.id)));
-        let mut chosen: Vec<_> = choice.client.iter().take(limit).cloned().collect();
-        let room = limit - chosen.len();
+        // The caller's own count first, and all of them: what it can't be told of is for the provider to say.
+        let mut chosen = choice.client.to_vec();
+        let room = limit.saturating_sub(chosen.len());
         let all_fit = candidates.len() + usize::from(is_wanted) <= room;
         let has_find = find.is_some() && (is_wanted || !all_fit) && room > 0;
         let mut left = room - usize::from(has_find);

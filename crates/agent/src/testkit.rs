@@ -5,9 +5,8 @@ mod memory;
 mod model;
 mod world;
 
-pub(crate) use memory::Memory;
 pub(crate) use model::{Act, Gate, Script, Scripted, calls, cut_call, finished, says, text, usage};
 pub(crate) use world::{
-    Heard, World, WorldParts, agent, answering, client, document, endless, failing, owner, phone_caller,
-    principal, settle, tool,
+    Heard, World, WorldParts, agent, answering, assert_passed, client, document, endless, failing, owner,
+    phone_caller, settle, tool,
 };

@@ -68,6 +68,15 @@ pub(super) fn read(path: &Path) -> Result<AgentFile, BadFile> {
     }
 }
 
+/// Looks at the text of the agent file at `path`, without taking it in.
+///
+/// # Errors
+/// What is wrong in it, each with its line.
+pub fn check(text: &str, path: &Path) -> Result<AgentDefinition, Vec<FileProblem>> {
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    parse(text, path, &name).map(|file| file.agent.definition)
+}
+
 /// Reads the text of the file of the agent `name`.
 fn parse(text: &str, path: &Path, name: &str) -> Result<AgentFile, Vec<FileProblem>> {
     let at = |place: usize, message: String| FileProblem::new(path, line_of(text, place), message);

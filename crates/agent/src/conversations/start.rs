@@ -138,9 +138,7 @@ impl Conversations {
         let mut before = None;
         loop {
             let page = self.around.keeper.messages(session, before).await?;
-            let is_persons = |role: StoredRole| role == StoredRole::User;
-            let found =
-                page.messages.iter().rev().find(|message| is_persons(message.role) && !is_summary(message));
+            let found = page.messages.iter().rev().find(|message| message.role == StoredRole::User);
             if let Some(found) = found {
                 return Ok(found.seq);
             }
@@ -281,10 +279,6 @@ fn first_question(entries: &[Entry]) -> Option<String> {
     }
     let question = entries.iter().rev().find(|entry| entry.message.role == MessageRole::User)?;
     Some(question.message.text())
-}
-
-fn is_summary(message: &toolway_store::MessageRecord) -> bool {
-    transcript::read(message).summary_through.is_some()
 }
 
 /// Messages that are kept nowhere, as if they were.

@@ -191,17 +191,40 @@ impl WorldParts {
         let memory = Arc::new(Memory::default());
         let conversations = match self.on_disk {
             true => Conversations::new(parts),
-            false => {
-                tokio::time::pause();
-                Conversations::with_keeper(parts, memory.clone())
-            }
+            false => Conversations::with_keeper(parts, memory.clone()),
         };
-        World { folder, clock, registry, phone, store, engine, model, agents, memory, conversations }
+        // What is kept on disk is kept by a thread, whose time goes on.
+        let pause = (!self.on_disk).then(Pause::begin);
+        World { _pause: pause, folder, clock, registry, phone, store, engine, model, memory, conversations }
     }
 }
 
-/// A gateway's inside.
+/// Time stands still while this lives.
+pub(crate) struct Pause(());
+
+impl Pause {
+    fn begin() -> Self {
+        tokio::time::pause();
+        Self(())
+    }
+}
+
+impl Drop for Pause {
+    fn drop(&mut self) {
+        tokio::time::resume();
+    }
+}
+
+/// Whether so much time has passed. The runtime's timers are of milliseconds.
+#[track_caller]
+pub(crate) fn assert_passed(since: tokio::time::Instant, time: Duration) {
+    let passed = since.elapsed();
+    assert!(passed >= time && passed < time + Duration::from_millis(5), "{passed:?} and not {time:?}");
+}
+
+/// A gateway's inside. Of those whose time stands still there is one at a time.
 pub(crate) struct World {
+    _pause: Option<Pause>,
     pub(crate) folder: TempDir,
     pub(crate) clock: Arc<HandClock>,
     pub(crate) registry: Arc<Registry>,
@@ -210,7 +233,6 @@ pub(crate) struct World {
     pub(crate) store: Store,
     pub(crate) engine: Arc<Engine>,
     pub(crate) model: Arc<Scripted>,
-    pub(crate) agents: Arc<Agents>,
     pub(crate) memory: Arc<Memory>,
     pub(crate) conversations: Arc<Conversations>,
 }

@@ -10,7 +10,8 @@ use toolway_types::{Code, Outcome, ToolOutput};
 
 use crate::event::{NoticeCode, TurnEvent, TurnFailureCode, TurnStatus};
 use crate::testkit::{
-    Act, World, answering, calls, cut_call, document, failing, finished, says, settle, tool, usage,
+    Act, World, answering, assert_passed, calls, cut_call, document, failing, finished, says, settle, tool,
+    usage,
 };
 
 fn error_of(part: &Part) -> &toolway_types::ToolError {
@@ -43,7 +44,7 @@ async fn calls_run_side_by_side_and_their_results_stand_in_order() {
         World::new(vec![script, says("x")], vec![wait("slow", 3), wait("fast", 1), wait("middle", 2)]).await;
     let started = tokio::time::Instant::now();
     let heard = world.say("Go.").await;
-    assert_eq!(started.elapsed(), Duration::from_secs(3));
+    assert_passed(started, Duration::from_secs(3));
     let told: Vec<_> = heard.results().into_iter().map(|(_, name, _)| name).collect();
     assert_eq!(told, ["phone__fast", "phone__middle", "phone__slow"], "told as they end");
     let results = &world.model.seen()[1].messages[2];
@@ -164,6 +165,7 @@ async fn a_call_that_its_provider_could_not_read_is_said_once_and_made_again() {
         "it is no part of the conversation"
     );
     assert_eq!(world.memory.said("s").len(), 4);
+    drop(world);
     let world = World::new(vec![malformed()], vec![]).await;
     let heard = world.say("Which colour?").await;
     let TurnStatus::Failed(failure) = &heard.end().status else { panic!() };

@@ -258,6 +258,7 @@ async fn a_paused_answer_goes_on_and_one_that_pauses_for_ever_does_not() {
         (TurnStatus::Done, "Part one.\n\nPart two.")
     );
     assert_eq!(world.model.seen()[1].messages.last().unwrap().text(), "Part one.", "the answer is sent back");
+    drop(world);
     let world = World::new(vec![vec![finished(FinishReason::Paused)]], vec![]).await;
     let heard = world.say("Tell me.").await;
     let TurnStatus::Failed(failure) = &heard.end().status else { panic!() };
@@ -299,6 +300,7 @@ async fn drafts_are_kept_while_an_answer_comes_and_not_for_each_word() {
     assert!((7..=9).contains(&drafts.len()), "{}", drafts.len());
     assert!(drafts.iter().all(|(seq, _)| *seq == 2));
     assert_eq!(drafts.last().unwrap().1, heard.text(), "nothing that was said waits longer than that");
+    drop(world);
     let of_second_round = World::new(
         vec![
             calls(&[("phone__scan", "{}")]),

@@ -64,7 +64,8 @@ impl Task {
             {
                 self.audience.offer(TurnEvent::Notice { code: NoticeCode::ContextNearlyFull, message });
             }
-            if !plan.fits {
+            // What a provider found too long is sent once more, as short as it can be made.
+            if !plan.fits && state.shrunk_to.is_none() {
                 let message = "the conversation does not fit the model, however much of it is left out";
                 let hint = "start a new session, or choose a model that can read more";
                 return failed(TurnFailureCode::ContextTooLong, message, Some(hint.to_owned()));
