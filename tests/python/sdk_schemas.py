@@ -49,6 +49,12 @@ def _anthropic():
     return params.MessageCreateParamsStreaming
 
 
+def _anthropic_beta():
+    from anthropic.types.beta import message_create_params as params
+
+    return params.MessageCreateParamsStreaming
+
+
 def _gemini():
     from google.genai import types
 
@@ -71,6 +77,8 @@ KINDS = {
     "openai": _openai,
     "openai-responses": _openai_responses,
     "anthropic": _anthropic,
+    # With fields that need the header `anthropic-beta`.
+    "anthropic-beta": _anthropic_beta,
     "gemini": _gemini,
     # What is compatible is spoken to as OpenAI is.
     "compatible": _openai,

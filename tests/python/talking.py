@@ -8,6 +8,9 @@ from fake_models import MODEL, FakeModels
 from gateway_process import Gateway
 from toolway_client import Socket
 
+#: The kinds of model providers.
+KINDS = ("openai", "openai-responses", "anthropic", "gemini", "compatible")
+
 
 def models_toml(*models: dict) -> str:
     """The text of a `models.toml` with these."""
@@ -37,7 +40,7 @@ def start_talking(folder: Path, models: list[dict], key: str, settings: dict | N
 def fake_entries(servers: FakeModels) -> list[dict]:
     """A model of each kind at the fake servers, named after its kind; the first is the one that agents use which
     name none."""
-    return [{"name": kind, "kind": kind, "base_url": url, "model": MODEL} for kind, url in servers.base_urls.items()]
+    return [{"name": kind, "kind": kind, "base_url": servers.base_urls[kind], "model": MODEL} for kind in KINDS]
 
 
 class Turn:

@@ -1,5 +1,5 @@
-//! WebSocket connections: [`upgrade`] lets them in, [`connection`] moves frames, [`device`] and [`chat`] say
-//! what the messages mean.
+//! WebSocket connections: [`upgrade`] lets them in, [`connection`] moves frames, [`device`], [`chat`] and [`talk`]
+//! say what the messages mean.
 
 pub(crate) mod chat;
 pub(crate) mod close;
@@ -9,4 +9,5 @@ pub(crate) mod outbox;
 pub(crate) mod peer;
 mod questions;
 mod register;
+mod talk;
 pub(crate) mod upgrade;

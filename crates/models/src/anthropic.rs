@@ -31,8 +31,8 @@ mod stream;
 mod thinking;
 mod tool;
 
-/// The version of the API (header `anthropic-version`).
-const VERSION: &str = "2023-06-01";
+/// The version of Messages that is spoken (header `anthropic-version`).
+pub const VERSION: &str = "2023-06-01";
 /// The versions that stand in addresses.
 const PATHS: &[&str] = &["v1"];
 /// Most tools in one request. No bound is documented; this is more than any model makes use of.

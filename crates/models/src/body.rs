@@ -1,13 +1,13 @@
 //! Writes the body of a request field by field, straight into bytes. What the owner adds (`ModelOptions::extra`)
 //! stands in place of a field of ours that has the same name.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use serde::Serialize;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
-use toolway_types::{JsonObject, Outcome};
+use toolway_types::{JsonObject, Outcome, RawJson};
 
 use crate::error::{ModelError, ModelErrorKind};
 use crate::message::{Message, Part};
@@ -16,6 +16,8 @@ use crate::message::{Message, Part};
 pub(crate) struct BodyWriter<'a> {
     bytes: Vec<u8>,
     extra: &'a JsonObject,
+    /// What of it was written already.
+    written: Vec<&'static str>,
     failed: Option<serde_json::Error>,
 }
 
@@ -24,7 +26,7 @@ impl<'a> BodyWriter<'a> {
     pub(crate) fn new(extra: &'a JsonObject, size: usize) -> Self {
         let mut bytes = Vec::with_capacity(size);
         bytes.push(b'{');
-        Self { bytes, extra, failed: None }
+        Self { bytes, extra, written: Vec::new(), failed: None }
     }
 
     /// One more field.
@@ -41,13 +43,29 @@ impl<'a> BodyWriter<'a> {
         }
     }
 
+    /// One more field: an object of these fields, in their order, and of what the owner adds to it, whose fields
+    /// count.
+    pub(crate) fn object(&mut self, name: &'static str, ours: &[(&'static str, RawJson)]) {
+        let none = JsonObject::new();
+        let theirs = match self.extra.get(name) {
+            Some(Value::Object(theirs)) => theirs,
+            Some(_) => return,
+            None if ours.is_empty() => return,
+            None => &none,
+        };
+        self.write(name, &Merged { ours, theirs });
+        self.written.push(name);
+    }
+
     /// The body, with what the owner adds at its end.
     ///
     /// # Errors
     /// Where something in it has no JSON form.
     pub(crate) fn finish(mut self, provider: &Arc<str>) -> Result<Bytes, ModelError> {
         for (name, value) in self.extra {
-            self.write(name, value);
+            if !self.written.contains(&name.as_str()) {
+                self.write(name, value);
+            }
         }
         self.bytes.push(b'}');
         match self.failed {
@@ -88,20 +106,23 @@ pub(crate) fn conversation_size(messages: &[Message]) -> usize {
     messages.iter().flat_map(|message| &message.parts).map(|part| of(part) + FRAME).sum()
 }
 
-/// What the owner adds, where something of ours is in an object that the owner adds to: both are in it, and the owner's
-/// fields count.
-pub(crate) fn merged<'a>(extra: &'a JsonObject, name: &str, ours: JsonObject) -> Cow<'a, JsonObject> {
-    if ours.is_empty() {
-        return Cow::Borrowed(extra);
+/// Our fields and the owner's as one object.
+struct Merged<'a> {
+    ours: &'a [(&'static str, RawJson)],
+    theirs: &'a JsonObject,
+}
+
+impl Serialize for Merged<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (name, value) in self.ours.iter().filter(|(name, _)| !self.theirs.contains_key(*name)) {
+            map.serialize_entry(name, value)?;
+        }
+        for (name, value) in self.theirs {
+            map.serialize_entry(name, value)?;
+        }
+        map.end()
     }
-    let mut merged = extra.clone();
-    let whole = match merged.remove(name) {
-        Some(Value::Object(theirs)) => Value::Object(ours.into_iter().chain(theirs).collect()),
-        Some(other) => other,
-        None => Value::Object(ours),
-    };
-    merged.insert(name.to_owned(), whole);
-    Cow::Owned(merged)
 }
 
 /// Refuses a request with more tools than its API takes (pitfall M6): whoever asks has chosen among them.

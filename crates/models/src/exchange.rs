@@ -132,6 +132,8 @@ enum State {
 struct Reading {
     body: AnswerBody,
     reader: AnswerReader,
+    /// Whether any of the body came.
+    began: bool,
     /// Until when the next bytes must come.
     deadline: Instant,
 }
@@ -182,14 +184,15 @@ impl Exchange {
         let patience = patience(&config, &self.request);
         let deadline = Instant::now() + patience;
         let answer = timeout_at(deadline, self.api.http().post(&config, prepared)).await;
-        let answer = answer.unwrap_or_else(|_| Err(first_word_late(&config, &self.request, patience)))?;
+        let answer = answer.unwrap_or_else(|_| Err(first_byte_late(&config, &self.request, patience)))?;
         let (status, headers) = (answer.status(), answer.headers().clone());
         let body = AnswerBody::new(answer);
         if !status.is_success() {
             let (body, _) = body.start(REFUSAL_BYTES, REFUSAL_TIME).await;
             return Err(failure::of_answer(&config, &url, &self.request.model, status, &headers, &body));
         }
-        Ok(Reading { body, reader: AnswerReader::new(self.api.decoder(&self.request)), deadline })
+        let reader = AnswerReader::new(self.api.decoder(&self.request));
+        Ok(Reading { body, reader, began: false, deadline })
     }
 
     /// Reads what comes next.
@@ -216,15 +219,21 @@ impl Exchange {
                 let between = config.timeouts.between;
                 return Err(failure::too_slow(&config, "nothing more came", between, "between_s"));
             }
+            Waited::Nothing if reading.began => {
+                let thinking = config.timeouts.thinking;
+                return Err(failure::too_slow(&config, "not a word came", thinking, "thinking_s"));
+            }
             Waited::Nothing => {
-                return Err(first_word_late(&config, &self.request, patience(&config, &self.request)));
+                return Err(first_byte_late(&config, &self.request, patience(&config, &self.request)));
             }
         };
         let wait = match (reading.reader.progress(), self.said) {
             (Progress::Closing, _) => AFTERWORD,
             (_, true) => config.timeouts.between,
-            (_, false) => patience(&config, &self.request).max(config.timeouts.between),
+            // It answers, so it thinks, whether or not it was told to.
+            (_, false) => config.timeouts.thinking,
         };
+        reading.began = true;
         reading.deadline = Instant::now() + wait;
         if done && let State::Reading(reading) = std::mem::replace(&mut self.state, State::Over) {
             reading.body.finish();
@@ -271,7 +280,7 @@ fn is_said(event: &ModelEvent) -> bool {
     !matches!(event, ModelEvent::Retrying { .. } | ModelEvent::Started { .. } | ModelEvent::Usage(_))
 }
 
-/// How long the first word is waited for.
+/// How long the first byte is waited for.
 fn patience(config: &ProviderConfig, request: &ModelRequest) -> Duration {
     match request.options.reasoning {
         Some(effort) if effort != ReasoningEffort::None => config.timeouts.thinking,
@@ -279,7 +288,7 @@ fn patience(config: &ProviderConfig, request: &ModelRequest) -> Duration {
     }
 }
 
-fn first_word_late(config: &ProviderConfig, request: &ModelRequest, waited: Duration) -> Failure {
+fn first_byte_late(config: &ProviderConfig, request: &ModelRequest, waited: Duration) -> Failure {
     let setting = match request.options.reasoning {
         Some(effort) if effort != ReasoningEffort::None => "thinking_s",
         _ => "first_byte_s",

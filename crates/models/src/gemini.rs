@@ -65,10 +65,14 @@ fn address(config: &ProviderConfig, path: &str) -> Url {
     config.base_url.before_version(PATHS, path)
 }
 
-/// The address of a model, which is written with its collection or without.
+/// The address of a model, which is written with its collection or without. Whatever the id is, it leads nowhere but
+/// below the base.
 fn model_address(config: &ProviderConfig, model: &str) -> Url {
-    let collection = if model.contains('/') { "" } else { "models/" };
-    let mut url = address(config, &format!("{collection}{model}:streamGenerateContent"));
+    let mut url = address(config, "");
+    let (collection, id) = model.rsplit_once('/').unwrap_or(("models", model));
+    if let Ok(mut path) = url.path_segments_mut() {
+        path.pop_if_empty().extend(collection.split('/')).push(&format!("{id}:streamGenerateContent"));
+    }
     url.set_query(Some("alt=sse"));
     url
 }

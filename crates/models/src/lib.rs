@@ -3,8 +3,8 @@
 //!
 //! Nothing here runs a tool, keeps a conversation or reads the environment: keys and addresses are handed in.
 
-mod anthropic;
 mod answer;
+mod anthropic;
 mod body;
 pub mod collect;
 pub mod config;
@@ -30,6 +30,7 @@ pub mod tools;
 pub mod transport;
 pub mod usage;
 
+pub use anthropic::VERSION as ANTHROPIC_VERSION;
 pub use collect::{Collected, Collector};
 pub use error::{ModelError, ModelErrorKind};
 pub use event::{FinishReason, ModelEvent};

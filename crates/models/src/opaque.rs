@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use toolway_types::RawJson;
+use toolway_types::json::nests_deeper_than;
 
 use crate::config::ProviderConfig;
 use crate::message::{Opaque, ToolCall};
@@ -14,6 +15,8 @@ use crate::tools::ConvertedTools;
 
 /// How much is shown to the model of arguments that can't be sent, in bytes.
 const SHOWN: usize = 2_000;
+/// How deep arguments and results nest where they are sent as JSON. Some APIs count each level several times.
+const MAX_LEVELS: usize = 32;
 /// The field in which they are shown.
 const UNREADABLE: &str = "unreadable_arguments";
 
@@ -59,11 +62,24 @@ pub(crate) fn arguments(call: &ToolCall, tools: &ConvertedTools) -> RawJson {
     if text.is_empty() && !call.is_cut {
         return RawJson::empty_object();
     }
-    if !call.is_cut && is_object(text) {
+    if !call.is_cut && is_object(text) && is_readable(text) {
         let sent = tools.sent(&call.name, text);
         return RawJson::parse(sent.as_deref().unwrap_or(text)).unwrap_or_else(|_| RawJson::empty_object());
     }
     unreadable(text)
+}
+
+/// Whether every API can read a JSON text: some refuse a number that no double holds, half of a character in `\u`
+/// escapes, or deep nesting, and with it the conversation for good.
+pub(crate) fn is_readable(json: &str) -> bool {
+    let has_escaped_half = || json.contains(r"\ud") || json.contains(r"\uD");
+    let has_exponent = || {
+        let pairs = json.as_bytes().windows(2);
+        pairs.into_iter().any(|pair| matches!(pair, [digit, b'e' | b'E'] if digit.is_ascii_digit()))
+    };
+    !nests_deeper_than(json, MAX_LEVELS)
+        && (!(has_escaped_half() || has_exponent())
+            || serde_json::from_str::<serde_json::Value>(json).is_ok())
 }
 
 /// An object that shows what could not be read as one.
@@ -71,3 +87,6 @@ pub(crate) fn unreadable(text: &str) -> RawJson {
     let shown = text.get(..text.floor_char_boundary(SHOWN)).unwrap_or_default();
     RawJson::from(&json!({ UNREADABLE: shown }))
 }
+
+#[cfg(test)]
+mod tests;

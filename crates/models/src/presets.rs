@@ -32,12 +32,16 @@ pub struct Preset {
     /// What else is worth knowing.
     pub note: &'static str,
     switches: fn() -> Switches,
-    /// Whether it runs where its owner set it up, and first loads a model and reads the whole conversation.
-    is_own: bool,
+    /// How long it may take to begin its answer, in seconds.
+    first_byte_s: u64,
 }
 
-/// How long the owner's own computer may take before its first word.
-const OWN_FIRST_BYTE: Duration = Duration::from_secs(600);
+/// Of one that answers at once, if only to say that it is there.
+const AT_ONCE: u64 = 60;
+/// Of one whose models may think before they answer at all.
+const AFTER_THINKING: u64 = 300;
+/// Of the owner's own computer, which first loads a model and reads the whole conversation.
+const OWN_COMPUTER: u64 = 600;
 
 impl Preset {
     /// What of Chat Completions it has.
@@ -49,8 +53,7 @@ impl Preset {
     /// How long to wait for it.
     #[must_use]
     pub fn timeouts(&self) -> Timeouts {
-        let timeouts = Timeouts::default();
-        if self.is_own { Timeouts { first_byte: OWN_FIRST_BYTE, ..timeouts } } else { timeouts }
+        Timeouts { first_byte: Duration::from_secs(self.first_byte_s), ..Timeouts::default() }
     }
 
     /// A configuration without a key, under a name of the owner's.
@@ -86,7 +89,7 @@ pub const ALL: &[Preset] = &[
         tried: false,
         note: "Chat Completions: thinking is not shown and not sent back. Models that think do better with openai-responses.",
         switches: || Switches::of(ProviderKind::Openai),
-        is_own: false,
+        first_byte_s: AFTER_THINKING,
     },
     Preset {
         name: "openai-responses",
@@ -99,7 +102,7 @@ pub const ALL: &[Preset] = &[
         tried: false,
         note: "Nothing is kept at OpenAI: the conversation and the encrypted thinking go with each request.",
         switches: || Switches::of(ProviderKind::OpenaiResponses),
-        is_own: false,
+        first_byte_s: AT_ONCE,
     },
     Preset {
         name: "anthropic",
@@ -112,7 +115,7 @@ pub const ALL: &[Preset] = &[
         tried: false,
         note: "",
         switches: || Switches::of(ProviderKind::Anthropic),
-        is_own: false,
+        first_byte_s: AT_ONCE,
     },
     Preset {
         name: "gemini",
@@ -125,7 +128,7 @@ pub const ALL: &[Preset] = &[
         tried: false,
         note: "",
         switches: || Switches::of(ProviderKind::Gemini),
-        is_own: false,
+        first_byte_s: AFTER_THINKING,
     },
     Preset {
         name: "ollama",
@@ -143,7 +146,7 @@ pub const ALL: &[Preset] = &[
             reasoning: ReasoningRequest::Effort,
             ..own()
         },
-        is_own: true,
+        first_byte_s: OWN_COMPUTER,
     },
     Preset {
         name: "llama-cpp",
@@ -161,7 +164,7 @@ pub const ALL: &[Preset] = &[
             parallel_tool_calls: true,
             ..own()
         },
-        is_own: true,
+        first_byte_s: OWN_COMPUTER,
     },
     Preset {
         name: "lm-studio",
@@ -174,7 +177,7 @@ pub const ALL: &[Preset] = &[
         tried: false,
         note: "It refuses a tool_choice that names a tool; the words are known.",
         switches: || Switches { stream_usage: true, tool_choice: ToolChoiceForm::Words, ..own() },
-        is_own: true,
+        first_byte_s: OWN_COMPUTER,
     },
     Preset {
         name: "vllm",
@@ -187,7 +190,7 @@ pub const ALL: &[Preset] = &[
         tried: false,
         note: "Tools need --enable-auto-tool-choice and the --tool-call-parser of the model.",
         switches: || Switches { stream_usage: true, parallel_tool_calls: true, ..own() },
-        is_own: true,
+        first_byte_s: OWN_COMPUTER,
     },
     Preset {
         name: "openrouter",
@@ -209,7 +212,7 @@ pub const ALL: &[Preset] = &[
             null_content: true,
             ..Switches::careful()
         },
-        is_own: false,
+        first_byte_s: AT_ONCE,
     },
     Preset {
         name: "groq",
@@ -229,7 +232,7 @@ pub const ALL: &[Preset] = &[
             reasoning: ReasoningRequest::Effort,
             ..Switches::careful()
         },
-        is_own: false,
+        first_byte_s: AT_ONCE,
     },
     Preset {
         name: "mistral",
@@ -251,7 +254,7 @@ pub const ALL: &[Preset] = &[
             seed: SeedField::RandomSeed,
             ..Switches::careful()
         },
-        is_own: false,
+        first_byte_s: AT_ONCE,
     },
     Preset {
         name: "deepseek",
@@ -271,7 +274,7 @@ pub const ALL: &[Preset] = &[
             seed: SeedField::None,
             ..Switches::careful()
         },
-        is_own: false,
+        first_byte_s: AT_ONCE,
     },
     Preset {
         name: "xai",
@@ -284,7 +287,7 @@ pub const ALL: &[Preset] = &[
         tried: false,
         note: "Its Chat Completions are deprecated, so it is asked through its Responses API.",
         switches: || Switches::of(ProviderKind::OpenaiResponses),
-        is_own: false,
+        first_byte_s: AT_ONCE,
     },
     Preset {
         name: "together",
@@ -297,7 +300,7 @@ pub const ALL: &[Preset] = &[
         tried: false,
         note: "",
         switches: || Switches { images: true, output: OutputForm::JsonSchema, ..Switches::careful() },
-        is_own: false,
+        first_byte_s: AT_ONCE,
     },
 ];
 

@@ -75,7 +75,7 @@ pub fn parameters(raw: Option<&RawJson>, target: Target) -> Result<ConvertedSche
             // Where the root stays as it is, every reference leads where it led.
             let stays =
                 document.has_plain_references || !convert::must_be_folded(&document, &dialect::OPENAI);
-            let same = stays && !document.has_lists_of_items;
+            let same = stays && !document.has_old_forms;
             folded(&document, if same { &dialect::OPENAI } else { &dialect::OPENAI_WRITTEN_OUT }, Some(raw))
         }
         Target::Anthropic => folded(&document, &dialect::ANTHROPIC, None),
@@ -198,6 +198,3 @@ fn written(json: &Json) -> RawJson {
 fn names(value: Option<&Json>) -> HashSet<&str> {
     value.and_then(Json::as_list).into_iter().flatten().filter_map(Json::as_text).collect()
 }
-
-#[cfg(test)]
-mod tests;

@@ -8,10 +8,15 @@
     reason = "helpers of tests fail by panicking"
 )]
 
+mod corpus;
+
 mod adapters {
     mod answers;
+    mod anthropic;
+    mod bodies;
     mod fakes;
     mod faults;
+    mod gemini;
     mod http;
     mod requests;
     mod server;

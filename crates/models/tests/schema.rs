@@ -9,6 +9,8 @@
     reason = "helpers of tests fail by panicking"
 )]
 
+#[path = "corpus/mod.rs"]
+mod corpus;
 #[path = "schema/dialects.rs"]
 mod dialects;
 #[path = "schema/generate.rs"]
@@ -17,6 +19,10 @@ mod generate;
 mod golden;
 #[path = "schema/hostile.rs"]
 mod hostile;
+#[path = "schema/pitfalls.rs"]
+mod pitfalls;
+#[path = "schema/strict.rs"]
+mod strict;
 
 use std::collections::HashMap;
 
@@ -26,8 +32,8 @@ use toolway_models::schema::{ConvertedSchema, Target, parameters};
 use toolway_types::RawJson;
 
 /// How many schemas are made, and how many values for each.
-const SCHEMAS: u64 = 400;
-const VALUES: usize = 24;
+const SCHEMAS: u64 = 120;
+const VALUES: usize = 12;
 
 /// The value with the names that its properties have there.
 fn renamed(converted: &ConvertedSchema, value: &Value) -> Value {
@@ -76,8 +82,8 @@ fn what_fits_the_original_fits_what_is_sent() {
             }
         }
     }
-    assert!(fitting > 5_000, "only {fitting} values fitted their schema");
-    assert!(sent > 1_200, "only {sent} schemas could be said");
+    assert!(fitting > 800, "only {fitting} values fitted their schema");
+    assert!(sent > 300, "only {sent} schemas could be said");
 }
 
 #[test]

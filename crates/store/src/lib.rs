@@ -54,9 +54,7 @@ pub use sources::{SourceRecord, Sources};
 pub use specs::{Document, Fingerprint, SourceNotes, SpecNote, SpecRow, Specs};
 pub use store::Store;
 pub use tokens::{TokenRecord, Tokens};
-pub use usage::{
-    ModelRequestRecord, RequestStatus, ToolUsageRow, Usage, UsageBy, UsageFilter, UsageRow,
-};
+pub use usage::{ModelRequestRecord, RequestStatus, ToolUsageRow, Usage, UsageBy, UsageFilter, UsageRow};
 
 #[cfg(test)]
 mod tests;

@@ -179,7 +179,7 @@ fn per_million(fields: &JsonObject, name: &str) -> Result<Option<f64>, String> {
         Some(other) => other.as_f64(),
     };
     match number {
-        Some(number) if number >= 0.0 && number < 1.0 => Ok(Some(rounded(number * PER))),
+        Some(number) if (0.0..1.0).contains(&number) => Ok(Some(rounded(number * PER))),
         _ => Err(format!("its {name} is no price")),
     }
 }

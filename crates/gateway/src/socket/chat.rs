@@ -1,4 +1,4 @@
-//! What only a chat's connection may send: calls of its own, and what is said to a model.
+//! What only a chat's connection may send: calls of its own; what is said to a model is in [`talk`].
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,21 +7,19 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
-use toolway_core::{Call, Caller, Door, OwnTools, Progress, ProgressSink, RawArguments};
+use toolway_core::{Call, Caller, Door, Progress, ProgressSink, RawArguments};
 use toolway_types::{CallId, Code, Outcome, ToolError};
-use toolway_wire::from_client::{CallTool, UserMessage};
-use toolway_wire::from_gateway::{AbortAck, CallResult, ToolProgressShown};
+use toolway_wire::from_client::CallTool;
+use toolway_wire::from_gateway::{CallResult, ToolProgressShown};
 use toolway_wire::{ClientMessage, GatewayMessage, error_code};
 
 use super::close::Close;
 use super::outbox::Outbox;
 use super::peer::Peer;
-use super::questions;
+use super::{questions, talk};
 
 /// Longest id that a client may give a call, in bytes.
 const MAX_ID: usize = 256;
-/// Longest message of a person, in bytes.
-const MAX_CONTENT: usize = 1 << 20;
 
 /// The calls that a connection has made and that have not ended.
 #[derive(Debug, Clone)]
@@ -79,29 +77,15 @@ pub(super) async fn handle(peer: &mut Peer, message: ClientMessage) -> Result<()
             peer.calls.cancel(&cancel.id);
             Ok(())
         }
-        ClientMessage::Message(message) => say_to_model(peer, message).await,
-        ClientMessage::Regenerate(_) => {
-            peer.complain(error_code::NO_USER_MESSAGE, "there is no message to answer again").await
-        }
-        ClientMessage::Abort(_) => peer.say(AbortAck { status: "idle".to_owned() }).await,
+        ClientMessage::Message(message) => talk::message(peer, message).await,
+        ClientMessage::Regenerate(again) => talk::regenerate(peer, again.debug).await,
+        ClientMessage::Abort(_) => talk::abort(peer).await,
         ClientMessage::PermissionAnswer(answer) => questions::answer(peer, answer).await,
         other => {
             let text = format!("{:?} can't be handled here", other.kind());
             peer.complain(error_code::INVALID_MESSAGE, text).await
         }
     }
-}
-
-async fn say_to_model(peer: &Peer, message: UserMessage) -> Result<(), Close> {
-    if message.content.trim().is_empty() && message.attachments.is_empty() {
-        return peer.complain(error_code::EMPTY_CONTENT, "the message is empty").await;
-    }
-    if message.content.len() > MAX_CONTENT {
-        let text = format!("the message is longer than {MAX_CONTENT} bytes");
-        return peer.complain(error_code::LIMIT_EXCEEDED, text).await;
-    }
-    let text = "no model is configured, so nobody can answer; tools can be called with call_tool";
-    peer.complain(error_code::NO_MODEL, text).await
 }
 
 async fn call_tool(peer: &mut Peer, request: CallTool) -> Result<(), Close> {
@@ -134,8 +118,8 @@ async fn call_tool(peer: &mut Peer, request: CallTool) -> Result<(), Close> {
             request.name,
             request.args.map_or(RawArguments::None, RawArguments::Json),
             Caller {
-                session: peer.introduction.session_id.clone(),
-                own: own_tools(peer),
+                session: peer.talk.session().cloned(),
+                own: peer.own_tools(),
                 ..Caller::new(peer.token.principal.clone(), Door::WebSocket)
             },
         )
@@ -155,12 +139,6 @@ async fn call_tool(peer: &mut Peer, request: CallTool) -> Result<(), Close> {
         tokio::spawn(running);
     }
     Ok(())
-}
-
-fn own_tools(peer: &Peer) -> Option<OwnTools> {
-    let seat = peer.seat()?;
-    let lease = seat.with_lease(toolway_core::Lease::id)?;
-    Some(OwnTools { source: seat.source().slug().clone(), lease })
 }
 
 /// Sends a call's reports to its client; one that is slow to read loses some.

@@ -48,6 +48,21 @@ fn request(question: &Question, now_ms: i64) -> PermissionRequest {
     }
 }
 
+/// Asks again what is open in a session, for a client that comes back to it.
+pub(super) async fn ask_again(peer: &Peer, session: &Arc<str>) -> Result<(), Close> {
+    if peer.version < 2 {
+        return Ok(());
+    }
+    let principal = &peer.token.principal;
+    let open = peer.app.engine.questions().visible_to(principal);
+    let of_session = open.into_iter().filter(|question| question.session.as_ref() == Some(session));
+    let mine = of_session.filter(|question| question.may_answer(principal, Scope::Once).is_ok());
+    for question in mine {
+        peer.say(request(&question, peer.app.clock.now_ms())).await?;
+    }
+    Ok(())
+}
+
 pub(super) async fn answer(peer: &Peer, answer: PermissionAnswer) -> Result<(), Close> {
     let choice = match answer.decision {
         Decision::Granted => Choice::Granted,

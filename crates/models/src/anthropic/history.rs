@@ -164,6 +164,3 @@ fn picture<'a>(data: &'a str, mime_type: &'a str) -> Block<'a> {
 fn is_id(id: &str) -> bool {
     !id.is_empty() && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
 }
-
-#[cfg(test)]
-mod tests;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::Serialize;
-use serde_json::{Map, json};
-use toolway_types::{JsonObject, RawJson};
+use serde_json::json;
+use toolway_types::RawJson;
 
 use super::block::{Block, Mark, Marked};
 use super::generation;
@@ -14,7 +14,7 @@ use super::history;
 use super::output::Output;
 use super::thinking::{self, Thinking};
 use super::{MAX_TOOLS, tool};
-use crate::body::{BodyWriter, conversation_size, merged, too_many_tools};
+use crate::body::{BodyWriter, conversation_size, too_many_tools};
 use crate::config::ProviderConfig;
 use crate::error::{ModelError, ModelErrorKind};
 use crate::names;
@@ -40,10 +40,9 @@ pub(super) fn body(config: &ProviderConfig, request: &ModelRequest) -> Result<By
     }
     let tools = tools(request, &converted, &output);
     let choice = tool_choice(config, request, &converted, &output)?;
-    let extra = merged(&request.options.extra, "output_config", output_config(&thinking, &output));
     let size =
         ROOM + converted.json.get().len() + request.system.len() + conversation_size(&request.messages);
-    let mut body = BodyWriter::new(&extra, size);
+    let mut body = BodyWriter::new(&request.options.extra, size);
     body.field("model", &*request.model);
     body.field("max_tokens", &thinking.max_tokens);
     if let Some(tools) = &tools {
@@ -61,19 +60,23 @@ pub(super) fn body(config: &ProviderConfig, request: &ModelRequest) -> Result<By
     if !stop.is_empty() {
         body.field("stop_sequences", &stop);
     }
+    body.object("output_config", &output_config(&thinking, &output));
     body.field("stream", &true);
     body.finish(&config.name)
 }
 
-fn output_config(thinking: &Thinking, output: &Output) -> JsonObject {
-    let mut fields = Map::new();
-    if let Some(effort) = thinking.effort {
-        fields.insert("effort".to_owned(), json!(effort));
+fn output_config(thinking: &Thinking, output: &Output) -> Vec<(&'static str, RawJson)> {
+    #[derive(Serialize)]
+    struct Format<'a> {
+        r#type: &'static str,
+        schema: &'a RawJson,
     }
-    if let Output::Format(schema) = output {
-        fields.insert("format".to_owned(), json!({"type": "json_schema", "schema": schema.to_value()}));
-    }
-    fields
+    let effort = thinking.effort.map(|effort| ("effort", RawJson::from(&json!(effort))));
+    let format = match output {
+        Output::Format(schema) => RawJson::from_value(&Format { r#type: "json_schema", schema }).ok(),
+        _ => None,
+    };
+    effort.into_iter().chain(format.map(|format| ("format", format))).collect()
 }
 
 /// The list of tools; none where none are sent.
@@ -195,6 +198,3 @@ fn sampling(body: &mut BodyWriter<'_>, request: &ModelRequest, thinking: &Thinki
         body.some("top_p", options.top_p.as_ref());
     }
 }
-
-#[cfg(test)]
-mod tests;

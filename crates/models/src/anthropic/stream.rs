@@ -392,6 +392,3 @@ impl Decoder for MessageDecoder {
         self.progress
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -11,10 +11,11 @@ pub struct Timeouts {
     /// For a connection, TLS included.
     #[serde(rename = "connect_s", with = "seconds")]
     pub connect: Duration,
-    /// For the first byte of an answer, and from there for the first word of it.
+    /// For the first byte of an answer.
     #[serde(rename = "first_byte_s", with = "seconds")]
     pub first_byte: Duration,
-    /// The same where the request lets the model think before it speaks.
+    /// From there for its first word; and for the first byte as well, where the request says how much the model is to
+    /// think before it speaks.
     #[serde(rename = "thinking_s", with = "seconds")]
     pub thinking: Duration,
     /// From the first word on, for whatever comes next.

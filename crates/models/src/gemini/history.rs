@@ -35,7 +35,7 @@ pub(super) fn contents<'a>(
         request,
         tools,
         generation: generation::of(&request.model),
-        ids: HashMap::new(),
+        calls: HashMap::new(),
         written: Vec::with_capacity(request.messages.len()),
     };
     for (at, message) in request.messages.iter().enumerate() {
@@ -45,7 +45,12 @@ pub(super) fn contents<'a>(
             MessageRole::Tool => history.results(message),
         }
     }
-    history.written
+    let mut contents = history.written;
+    for content in contents.iter_mut().filter(|content| content.role == Role::User) {
+        // Calls of one name that have no ids are told apart by nothing else. Stable: the rest keeps its order.
+        content.parts.sort_by_key(|part| part.function_response.as_ref().map_or(usize::MAX, |of| of.at));
+    }
+    contents
 }
 
 struct History<'a> {
@@ -53,8 +58,8 @@ struct History<'a> {
     request: &'a ModelRequest,
     tools: &'a ConvertedTools,
     generation: Generation,
-    /// The ids that the API gave to the calls so far.
-    ids: HashMap<CallId, Cow<'a, str>>,
+    /// The calls so far: their numbers, and the ids that the API gave them.
+    calls: HashMap<CallId, (usize, Option<Cow<'a, str>>)>,
     written: Vec<Content<'a>>,
 }
 
@@ -136,9 +141,7 @@ impl<'a> History<'a> {
     fn call(&mut self, call: &'a ToolCall) -> Call<'a> {
         let id = Kept::of(call.opaque.as_ref(), self.config).and_then(|kept| kept.id);
         let id: Option<Cow<'a, str>> = id.map(Cow::Owned);
-        if let Some(id) = &id {
-            self.ids.insert(call.id, id.clone());
-        }
+        self.calls.insert(call.id, (self.calls.len(), id.clone()));
         Call { id, name: names::sent(&call.name), args: arguments(call, self.tools) }
     }
 
@@ -172,12 +175,9 @@ impl<'a> History<'a> {
             }
             (Pictures::Follow, Vec::new())
         };
-        let response = Response {
-            id: self.ids.get(&result.call_id).cloned(),
-            name,
-            response: response(&result.outcome, place, RESULT_PICTURES),
-            parts,
-        };
+        let (at, id) = self.calls.get(&result.call_id).cloned().unwrap_or((usize::MAX, None));
+        let response =
+            Response { at, id, name, response: response(&result.outcome, place, RESULT_PICTURES), parts };
         WirePart { function_response: Some(response), ..WirePart::default() }
     }
 }
@@ -189,6 +189,3 @@ fn picture<'a>(data: &'a str, mime_type: &'a str) -> WirePart<'a> {
         WirePart::text(result::unseen_picture(mime_type))
     }
 }
-
-#[cfg(test)]
-mod tests;

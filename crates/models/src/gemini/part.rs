@@ -58,6 +58,9 @@ pub(super) struct Call<'a> {
 /// The result of one, under the name of the function.
 #[derive(Debug, Serialize)]
 pub(super) struct Response<'a> {
+    /// Which of the conversation's calls it is of.
+    #[serde(skip)]
+    pub(super) at: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) id: Option<Cow<'a, str>>,
     pub(super) name: Cow<'a, str>,

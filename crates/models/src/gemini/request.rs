@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
-use toolway_types::{JsonObject, RawJson};
+use serde_json::{Value, json};
+use toolway_types::RawJson;
 
 use super::part::WirePart;
 use super::{MAX_TOOLS, generation, history, tool};
-use crate::body::{BodyWriter, conversation_size, merged, too_many_tools};
+use crate::body::{BodyWriter, conversation_size, too_many_tools};
 use crate::config::ProviderConfig;
 use crate::error::{ModelError, ModelErrorKind};
 use crate::names;
@@ -34,10 +34,9 @@ pub(super) fn body(config: &ProviderConfig, request: &ModelRequest) -> Result<By
     }
     let choice = tool_choice(config, request, &tools)?;
     let words = output_words(request);
-    let extra =
-        merged(&request.options.extra, "generationConfig", generation_config(request, words.is_none()));
+    let says_output = words.is_none();
     let size = ROOM + tools.json.get().len() + request.system.len() + conversation_size(&request.messages);
-    let mut body = BodyWriter::new(&extra, size);
+    let mut body = BodyWriter::new(&request.options.extra, size);
     if !request.system.is_empty() || words.is_some() {
         let system = (!request.system.is_empty()).then(|| WirePart::text(request.system.as_str()));
         let parts = system.into_iter().chain(words.map(WirePart::text)).collect();
@@ -48,6 +47,7 @@ pub(super) fn body(config: &ProviderConfig, request: &ModelRequest) -> Result<By
         body.some("toolConfig", choice.as_ref());
     }
     body.field("contents", &contents);
+    body.object("generationConfig", &generation_config(request, says_output));
     body.finish(&config.name)
 }
 
@@ -111,13 +111,11 @@ fn output_schema(output: &OutputSchema) -> Option<RawJson> {
     schema::output(&output.schema, Target::Gemini).ok()?.schema
 }
 
-fn generation_config(request: &ModelRequest, says_output: bool) -> JsonObject {
+fn generation_config(request: &ModelRequest, says_output: bool) -> Vec<(&'static str, RawJson)> {
     let options = &request.options;
-    let mut fields = Map::new();
-    let mut put = |name: &str, value: Option<Value>| {
-        if let Some(value) = value {
-            fields.insert(name.to_owned(), value);
-        }
+    let mut fields = Vec::new();
+    let mut put = |name: &'static str, value: Option<Value>| {
+        fields.extend(value.map(|value| (name, RawJson::from(&value))));
     };
     put("maxOutputTokens", options.max_output_tokens.map(Value::from));
     put("temperature", options.temperature.map(Value::from));
@@ -126,13 +124,10 @@ fn generation_config(request: &ModelRequest, says_output: bool) -> JsonObject {
     put("stopSequences", (!stops.is_empty()).then(|| json!(stops)));
     // 32 bits there.
     put("seed", options.seed.and_then(|seed| i32::try_from(seed).ok()).map(Value::from));
-    if says_output && let Some(schema) = request.output.as_ref().and_then(output_schema) {
-        put("responseMimeType", Some(json!("application/json")));
-        put("responseJsonSchema", Some(schema.to_value()));
-    }
     put("thinkingConfig", generation::of(&request.model).thinking(options.reasoning));
+    if says_output && let Some(schema) = request.output.as_ref().and_then(output_schema) {
+        fields.push(("responseMimeType", RawJson::from(&json!("application/json"))));
+        fields.push(("responseJsonSchema", schema));
+    }
     fields
 }
-
-#[cfg(test)]
-mod tests;

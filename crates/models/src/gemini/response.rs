@@ -3,6 +3,7 @@
 use serde_json::value::RawValue;
 use toolway_types::{Outcome, RawJson};
 
+use crate::opaque::is_readable;
 use crate::result::{self, Pictures};
 use crate::tools::RawFields;
 
@@ -17,7 +18,8 @@ pub(super) fn response(outcome: &Outcome, pictures: Pictures, kinds: &[&str]) ->
         [(name, result)] if name == "result" => owned(result),
         _ => serde_json::value::to_raw_value(&RawFields(said)).unwrap_or_default(),
     };
-    let value = if refers(value.get()) { as_text(value.get()) } else { value };
+    let is_sent_as_json = is_readable(value.get()) && !refers(value.get());
+    let value = if is_sent_as_json { value } else { as_text(value.get()) };
     let object = RawFields(vec![(field.into(), &value)]);
     RawJson::from_value(&object).unwrap_or_else(|_| RawJson::empty_object())
 }

@@ -67,9 +67,7 @@ impl ContentDecoder {
         if chunk.error.is_some_and(|error| error.get() != "null") {
             return Err(self.failed(data));
         }
-        if !self.started && (chunk.candidates.is_some() || chunk.model_version.is_some()) {
-            self.start(chunk.model_version, out);
-        }
+        self.start(chunk.model_version, out);
         for candidate in chunk.candidates.into_iter().flatten() {
             // One answer is asked for.
             if candidate.index.unwrap_or_default() == 0 {
@@ -287,6 +285,3 @@ impl Decoder for ContentDecoder {
         self.progress
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -8,7 +8,7 @@ use toolway_types::RawJson;
 
 use super::input::items;
 use super::tool;
-use crate::body::{BodyWriter, conversation_size, merged};
+use crate::body::{BodyWriter, conversation_size};
 use crate::config::{ProviderConfig, Switches};
 use crate::error::{ModelError, ModelErrorKind};
 use crate::names;
@@ -49,9 +49,8 @@ pub(super) fn body(config: &ProviderConfig, request: &ModelRequest) -> Result<By
     let size =
         ROOM + tools.as_ref().map_or(0, |tools| tools.get().len()) + conversation_size(&request.messages);
     // How much it thinks is the agent's, what is told of it may be what the owner adds.
-    let reasoning = options.reasoning.map(|effort| ("effort".to_owned(), word(effort).into()));
-    let extra = merged(&options.extra, "reasoning", reasoning.into_iter().collect());
-    let mut body = BodyWriter::new(&extra, size);
+    let reasoning = options.reasoning.map(|effort| ("effort", RawJson::from(&word(effort).into())));
+    let mut body = BodyWriter::new(&options.extra, size);
     body.field("model", &*request.model);
     if !request.system.is_empty() {
         body.field("instructions", &request.system);
@@ -77,6 +76,7 @@ pub(super) fn body(config: &ProviderConfig, request: &ModelRequest) -> Result<By
     body.some("top_p", options.top_p.as_ref());
     body.field("store", &false);
     body.field("stream", &true);
+    body.object("reasoning", reasoning.as_slice());
     body.finish(&config.name)
 }
 

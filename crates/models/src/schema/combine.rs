@@ -355,7 +355,7 @@ fn as_values(schemas: &[Json]) -> Option<Json> {
         let fields = schema.as_object()?;
         if !fields
             .iter()
-            .all(|(name, _)| matches!(name, "type" | "enum") || super::dialect::is_annotation(name))
+            .all(|(name, _)| matches!(name, "type" | "enum" | "const") || super::dialect::is_annotation(name))
         {
             return None;
         }
@@ -363,7 +363,12 @@ fn as_values(schemas: &[Json]) -> Option<Json> {
         if *kind.get_or_insert(theirs) != theirs {
             return None;
         }
-        for value in fields.get("enum")?.as_list()? {
+        let listed = match (fields.get("enum"), fields.get("const")) {
+            (Some(Json::List(listed)), None) => listed.as_slice(),
+            (None, Some(value)) => std::slice::from_ref(value),
+            _ => return None,
+        };
+        for value in listed {
             if !values.contains(value) {
                 values.push(value.clone());
             }

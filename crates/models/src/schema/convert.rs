@@ -22,7 +22,10 @@ const MAX_DEPTH: usize = 32;
 const MAX_MORE: usize = 4_000;
 /// How often a schema may stand within itself, and how many references may lead into one another, from the most to
 /// the least: the first that does not come out too large counts.
-const LIMITS: &[(usize, usize)] = &[(3, 16), (2, 8), (1, 6), (1, 3), (1, 1)];
+const LIMITS: &[(usize, usize)] = &[(2, 12), (1, 8), (1, 4), (1, 2), (1, 1)];
+
+/// Most parts of an `allOf` that are put together; each goes through all that came before.
+const MAX_PARTS: usize = 64;
 
 /// A schema being said in a dialect.
 pub(super) struct Converter<'s> {
@@ -550,12 +553,21 @@ impl<'s> Converter<'s> {
         let Some(items) = fields.get("allOf").and_then(Json::as_list).filter(|_| !is_covered) else {
             return out;
         };
-        for (index, item) in items.iter().enumerate() {
+        for (index, item) in self.few(at, items).iter().enumerate() {
             if let Json::Object(schema) = self.schema(&self.document.item(at, "allOf", index, item)) {
                 out = self.together(at, out, schema);
             }
         }
         out
+    }
+
+    /// The parts of an `allOf` that are put together.
+    fn few(&mut self, at: &At<'s>, parts: &'s [Json]) -> &'s [Json] {
+        if parts.len() > MAX_PARTS {
+            self.lost
+                .loosen(&at.pointer, &format!("allOf has more than {MAX_PARTS} parts; the rest is left out"));
+        }
+        parts.get(..MAX_PARTS).unwrap_or(parts)
     }
 
     /// What both fit; the first where nothing does.

@@ -67,8 +67,8 @@ pub(crate) static OPENAI: Dialect = Dialect {
     is_property: None,
 };
 
-/// The same, for a schema whose references would lead nowhere once its root is folded, and for one that says what is
-/// in an array as drafts before 2020-12 do.
+/// The same, for a schema whose references would lead nowhere once its root is folded, and for one that says something
+/// as only earlier drafts do.
 pub(crate) static OPENAI_WRITTEN_OUT: Dialect = Dialect { writes_out: true, ..OPENAI };
 
 pub(crate) static ANTHROPIC: Dialect = Dialect {

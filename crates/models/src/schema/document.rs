@@ -160,8 +160,8 @@ pub(crate) struct Document<'s> {
     indexes: HashMap<*const Fields, HashMap<&'s str, &'s Json>>,
     /// Whether every reference leads into `$defs` or `definitions` of the root.
     pub(crate) has_plain_references: bool,
-    /// Whether some `items` is a list, as it could be before draft 2020-12.
-    pub(crate) has_lists_of_items: bool,
+    /// Whether something is said as earlier drafts did: `items` as a list, `exclusiveMinimum` as true or false.
+    pub(crate) has_old_forms: bool,
 }
 
 impl<'s> Document<'s> {
@@ -175,7 +175,7 @@ impl<'s> Document<'s> {
             anchors: HashMap::new(),
             indexes: HashMap::new(),
             has_plain_references: true,
-            has_lists_of_items: false,
+            has_old_forms: false,
         };
         document.look_at(&document.start());
         document
@@ -236,7 +236,9 @@ impl<'s> Document<'s> {
             name.and_modify(|other| *other = None).or_insert_with(|| Some(at.clone()));
             self.has_plain_references &= std::ptr::eq(at.node, self.root);
         }
-        self.has_lists_of_items |= matches!(fields.get("items"), Some(Json::List(_)));
+        self.has_old_forms |= matches!(fields.get("items"), Some(Json::List(_)));
+        let mut bounds = ["exclusiveMinimum", "exclusiveMaximum"].into_iter();
+        self.has_old_forms |= bounds.any(|bound| matches!(fields.get(bound), Some(Json::Bool(_))));
         for name in self.draft.anchors(fields) {
             let place = self.anchors.entry((std::ptr::from_ref(at.base), name));
             place.and_modify(|other| *other = None).or_insert_with(|| Some(at.clone()));
@@ -329,3 +331,6 @@ fn percent_decoded(text: &str) -> Option<String> {
     }
     String::from_utf8(bytes).ok()
 }
+
+#[cfg(test)]
+mod tests;

@@ -268,3 +268,6 @@ impl<'de> Visitor<'de> for JsonVisitor {
         Ok(Json::Object(fields.into_iter().collect()))
     }
 }
+
+#[cfg(test)]
+mod tests;

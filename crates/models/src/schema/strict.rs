@@ -171,7 +171,11 @@ impl<'s> Strict<'s> {
 
     fn schema(&mut self, at: &At<'s>) -> Said<Fields> {
         let Some(fields) = at.node.as_object() else {
-            return Err(cannot(at, "it is true or false for everything"));
+            let why = match at.node {
+                Json::Bool(_) => "it is true or false for everything",
+                _ => "it is no single schema",
+            };
+            return Err(cannot(at, why));
         };
         if self.depth > self.rules.depth {
             return Err(cannot(at, &format!("it nests more than {} levels deep", self.rules.depth)));

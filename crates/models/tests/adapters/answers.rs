@@ -4,10 +4,6 @@ use toolway_models::{Collector, FinishReason, ModelErrorKind, ModelEvent, Part, 
 
 use super::support::{answer, check, golden, shown};
 
-/// The kinds whose answers are recorded here.
-pub(crate) const KINDS: [ProviderKind; 3] =
-    [ProviderKind::Openai, ProviderKind::OpenaiResponses, ProviderKind::Compatible];
-
 /// The recorded answers of a kind: name and body.
 pub(crate) fn recorded(kind: ProviderKind) -> Vec<(String, Vec<u8>)> {
     let mut all = Vec::new();
@@ -26,12 +22,12 @@ pub(crate) fn recorded(kind: ProviderKind) -> Vec<(String, Vec<u8>)> {
 }
 
 #[track_caller]
-fn read(kind: ProviderKind, name: &str) -> toolway_models::replay::Replayed {
+pub(crate) fn read(kind: ProviderKind, name: &str) -> toolway_models::replay::Replayed {
     let found = recorded(kind).into_iter().find(|(known, _)| known == name);
     answer(kind, &found.unwrap_or_else(|| panic!("{name} was not recorded")).1, 4096)
 }
 
-fn calls(events: &[ModelEvent]) -> Vec<&ToolCall> {
+pub(crate) fn calls(events: &[ModelEvent]) -> Vec<&ToolCall> {
     let parts = events.iter().filter_map(|event| match event {
         ModelEvent::Part(Part::ToolCall(call)) => Some(call),
         _ => None,
@@ -41,7 +37,7 @@ fn calls(events: &[ModelEvent]) -> Vec<&ToolCall> {
 
 #[test]
 fn recorded_answers_come_to_their_events() {
-    for kind in KINDS {
+    for kind in ProviderKind::ALL {
         let all = recorded(kind);
         assert!(all.len() >= 6, "{kind}");
         for (name, body) in all {

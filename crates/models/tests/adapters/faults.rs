@@ -4,7 +4,7 @@
 use toolway_models::replay::Replayed;
 use toolway_models::{ModelEvent, Part, ProviderKind};
 
-use super::answers::{KINDS, recorded};
+use super::answers::recorded;
 use super::support::{answer, shown};
 
 /// The whole calls of an answer, by name and arguments.
@@ -26,7 +26,7 @@ fn is_finished(replayed: &Replayed) -> bool {
 
 #[test]
 fn pieces_make_no_difference() {
-    for kind in KINDS {
+    for kind in ProviderKind::ALL {
         for (name, body) in recorded(kind) {
             let whole = shown(&answer(kind, &body, body.len()));
             for piece in [1, 7, 4096] {
@@ -67,6 +67,16 @@ fn m12_an_answer_of_a_compatible_server_that_is_cut_anywhere_is_no_whole_one() {
     cut_everywhere(ProviderKind::Compatible);
 }
 
+#[test]
+fn m12_an_answer_of_anthropic_that_is_cut_anywhere_is_no_whole_one() {
+    cut_everywhere(ProviderKind::Anthropic);
+}
+
+#[test]
+fn m12_an_answer_of_gemini_that_is_cut_anywhere_is_no_whole_one() {
+    cut_everywhere(ProviderKind::Gemini);
+}
+
 fn cut(kind: ProviderKind, name: &str, body: &[u8], piece: usize, whole: &Replayed) {
     let what = || format!("{kind} {name} cut after {} bytes, in pieces of {piece}", body.len());
     let replayed = answer(kind, body, piece);
@@ -87,7 +97,7 @@ fn cut(kind: ProviderKind, name: &str, body: &[u8], piece: usize, whole: &Replay
 
 #[test]
 fn bytes_that_are_changed_on_the_way_break_nothing() {
-    for kind in KINDS {
+    for kind in ProviderKind::ALL {
         for (_, body) in recorded(kind) {
             for at in (0..body.len()).step_by(7) {
                 for byte in [b'\n', b'"', b'}', 0xFF] {

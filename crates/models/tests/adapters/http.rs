@@ -214,7 +214,11 @@ async fn silence_is_waited_for_no_longer_than_allowed() {
             Timeouts { first_byte: short, thinking: short, between: short, ..Timeouts::default() };
         config.retries.attempts = 1;
     };
-    // Before the headers, before the first word, between two words.
+    // Before the headers, where it may think and where not, before the first word, between two words.
+    let server = Server::start(vec![vec![Say::Silence]]).await;
+    let thinks = ModelOptions { reasoning: Some(ReasoningEffort::High), ..ModelOptions::default() };
+    let said = ask(&*adapter(&server, quick), ModelRequest { options: thinks, ..request() }).await;
+    assert!(said.contains("no answer began") && said.contains("timeouts.thinking_s"), "{said}");
     let server = Server::start(vec![vec![Say::Silence]]).await;
     let said = ask(&*adapter(&server, quick), request()).await;
     assert_eq!(
@@ -222,9 +226,8 @@ async fn silence_is_waited_for_no_longer_than_allowed() {
         "error Timeout: mine: no answer began within 0.05 s | Where this model needs longer, set timeouts.first_byte_s of \"mine\" higher.\n"
     );
     let server = Server::start(vec![vec![stream_head(), event(r#"{"choices":[]}"#), Say::Silence]]).await;
-    let thinks = ModelOptions { reasoning: Some(ReasoningEffort::High), ..ModelOptions::default() };
-    let said = ask(&*adapter(&server, quick), ModelRequest { options: thinks, ..request() }).await;
-    assert!(said.contains("no answer began") && said.contains("timeouts.thinking_s"), "{said}");
+    let said = ask(&*adapter(&server, quick), request()).await;
+    assert!(said.contains("not a word came within 0.05 s") && said.contains("timeouts.thinking_s"), "{said}");
     let server = Server::start(vec![vec![stream_head(), event(HELLO), Say::Silence]]).await;
     let said = ask(&*adapter(&server, quick), request()).await;
     assert!(

@@ -14,6 +14,9 @@ const BODY: &str = "\
     metadata model output_config service_tier speed stop_sequences stream system temperature thinking \
     tool_choice tools top_k top_p user_profile_id workspace_id";
 
+/// The beta with which a request says what becomes of thinking that was written in another conversation.
+const BINDING: &str = "thinking-binding-controls-2026-08-01";
+
 /// Versions of the API.
 const VERSIONS: [&str; 2] = ["2023-06-01", "2026-10-21"];
 
@@ -53,7 +56,7 @@ pub(super) fn check(headers: &HeaderMap, body: &Value) -> Checked {
     if body.get("max_tokens").and_then(Value::as_u64).is_none_or(|tokens| tokens == 0) {
         return refuse("max_tokens: must be greater than or equal to 1");
     }
-    thinking(body)?;
+    thinking(headers, body)?;
     breakpoints(body)?;
     system(body)?;
     tools(body)?;
@@ -64,7 +67,18 @@ fn is_thinking(body: &Value) -> bool {
     body.pointer("/thinking/type").is_some_and(|kind| kind == "enabled" || kind == "adaptive")
 }
 
-fn thinking(body: &Value) -> Checked {
+fn thinking(headers: &HeaderMap, body: &Value) -> Checked {
+    let asked = body.get("thinking").unwrap_or(&Value::Null);
+    let betas = headers.get_all("anthropic-beta").iter().filter_map(|value| value.to_str().ok());
+    let may_bind = betas.flat_map(|betas| betas.split(',')).any(|beta| beta.trim() == BINDING);
+    let known = words("type budget_tokens display block_binding");
+    if let Some(name) = unknown(asked, &known).or(match asked.get("block_binding") {
+        Some(_) if !may_bind => Some("block_binding"),
+        _ => None,
+    }) {
+        let kind = text(asked, "type");
+        return refuse(format!("thinking.{kind}.{name}: Extra inputs are not permitted"));
+    }
     if !is_thinking(body) {
         return Ok(());
     }

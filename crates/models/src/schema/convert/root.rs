@@ -30,15 +30,17 @@ impl<'s> Converter<'s> {
     /// The parameters.
     pub(in super::super) fn root(&mut self) -> Result<Root, NotExpressible> {
         let at = self.document.start();
-        let mut fields = if self.dialect.writes_out || must_be_folded(self.document, self.dialect) {
-            let folded = self.view(&at, true);
-            folded.ok_or_else(|| {
-                NotExpressible("its parameters fit no object, so nobody can call it".to_owned())
-            })?
-        } else {
-            match at.node {
-                Json::Object(fields) => self.object(&at, fields),
-                _ => Fields::default(),
+        let mut fields = match at.node {
+            Json::Object(fields)
+                if !self.dialect.writes_out && !must_be_folded(self.document, self.dialect) =>
+            {
+                self.object(&at, fields)
+            }
+            _ => {
+                let folded = self.view(&at, true);
+                folded.ok_or_else(|| {
+                    NotExpressible("its parameters fit no object, so nobody can call it".to_owned())
+                })?
             }
         };
         match fields.get_mut("type") {
@@ -114,9 +116,8 @@ impl<'s> Converter<'s> {
         if is_covered {
             return Some(out);
         }
-        for (index, item) in
-            fields.get("allOf").and_then(Json::as_list).unwrap_or_default().iter().enumerate()
-        {
+        let parts = fields.get("allOf").and_then(Json::as_list).unwrap_or_default();
+        for (index, item) in self.few(at, parts).iter().enumerate() {
             let view = self.view(&self.document.item(at, "allOf", index, item), false)?;
             out = self.join(at, out, view)?;
         }
@@ -140,7 +141,7 @@ impl<'s> Converter<'s> {
             let dialect = self.dialect;
             out = self.join(at, out, any(views, |schema| loosely(schema, dialect)))?;
         }
-        self.describe(&mut out, hints);
+        hints.describe(&mut out);
         Some(out)
     }
 

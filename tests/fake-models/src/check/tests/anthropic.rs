@@ -97,6 +97,18 @@ fn m8_thinking_stands_before_calls_as_it_was() {
 }
 
 #[test]
+fn what_is_beta_needs_its_header() {
+    let binding = json!({"prefix_mismatch_behavior": "drop_block"});
+    let body = with(&right(), "/thinking/block_binding", binding);
+    refuses(API, &body, "thinking.enabled.block_binding: Extra inputs are not permitted");
+    refuses(API, &with(&right(), "/thinking/effort", json!("low")), "thinking.enabled.effort");
+    let mut with_beta = headers();
+    with_beta
+        .insert("anthropic-beta", "other-2026-01-01, thinking-binding-controls-2026-08-01".parse().unwrap());
+    assert_eq!(check(API, &with_beta, &body, &model(false), &HashMap::new()), Ok(()));
+}
+
+#[test]
 fn m3_m4_tools() {
     let schema = |schema: Value| with(&right(), "/tools/0/input_schema", schema);
     takes(API, &schema(json!({"type": "object", "properties": {"a": {"anyOf": [{"type": "null"}]}}})));
