@@ -102,6 +102,8 @@ struct Place {
     session: String,
     messages: u64,
     bytes: u64,
+    /// Whether a draft of the turn is there.
+    has_draft: bool,
 }
 
 impl Sessions<'_> {
@@ -121,7 +123,7 @@ impl Sessions<'_> {
     }
 
     /// Adds what was said in a running turn, and the requests to models that it came from, in one transaction that
-    /// survives the program (not the computer). The turn's draft is gone then.
+    /// survives the program (not the computer). Where something was said, the turn's draft is gone then.
     ///
     /// # Errors
     /// [`StoreError::Missing`] where the turn does not run (its session was removed, or a backup put in its place);
@@ -222,7 +224,7 @@ async fn begin(conn: &mut SqliteConnection, turn: NewTurn) -> Result<Begun, Stor
         .fetch_optional(&mut *transaction)
         .await
         .map_err(failed())?;
-    let mut place = Place { session: turn.session.clone(), messages: 0, bytes: 0 };
+    let mut place = Place { session: turn.session.clone(), messages: 0, bytes: 0, has_draft: false };
     let is_new_session = found.is_none();
     match (&found, &turn.opening) {
         (Some(row), _) => {
@@ -321,14 +323,19 @@ async fn keep(
     let first = place.messages + 1;
     let refusal =
         said.messages.iter().try_for_each(check_size).and_then(|()| check_room(&place, said.messages));
-    if refusal.is_ok() {
+    let has_said = refusal.is_ok() && !said.messages.is_empty();
+    if has_said {
         write_messages(&mut transaction, &mut place, said.turn, said.messages, said.at_ms).await?;
-        write_place(&mut transaction, &place, said.at_ms, None).await?;
-        let draft = sqlx::query(DRAFT).bind(said.turn.to_owned());
-        draft.execute(&mut *transaction).await.map_err(failed())?;
     }
     if let Some(ending) = ending {
         write_ending(&mut transaction, ending).await?;
+    }
+    if has_said || ending.is_some() {
+        write_place(&mut transaction, &place, said.at_ms, None).await?;
+        if place.has_draft {
+            let draft = sqlx::query(DRAFT).bind(said.turn.to_owned());
+            draft.execute(&mut *transaction).await.map_err(failed())?;
+        }
     }
     transaction.commit().await.map_err(failed())?;
     refusal.map(|()| Appended { first, next: place.messages + 1 })
@@ -336,8 +343,8 @@ async fn keep(
 
 /// Where the session of a running turn is.
 async fn place_of(conn: &mut SqliteConnection, turn: &str) -> Result<Option<Place>, StoreError> {
-    const PLACE: &str = "SELECT s.id, s.messages, s.bytes FROM turns AS t JOIN sessions AS s ON s.id = t.session \
-         WHERE t.id = ? AND t.state = 0";
+    const PLACE: &str = "SELECT s.id, s.messages, s.bytes, EXISTS (SELECT 1 FROM drafts AS d WHERE d.turn = t.id) \
+         FROM turns AS t JOIN sessions AS s ON s.id = t.session WHERE t.id = ? AND t.state = 0";
     let row = sqlx::query(PLACE)
         .bind(turn.to_owned())
         .fetch_optional(conn)
@@ -345,7 +352,12 @@ async fn place_of(conn: &mut SqliteConnection, turn: &str) -> Result<Option<Plac
         .map_err(StoreError::database(WRITING))?;
     let place = |row| {
         let columns = Columns(row);
-        Ok(Place { session: columns.required(0)?, messages: columns.count(1)?, bytes: columns.count(2)? })
+        Ok(Place {
+            session: columns.required(0)?,
+            messages: columns.count(1)?,
+            bytes: columns.count(2)?,
+            has_draft: columns.number(3)? != 0,
+        })
     };
     row.as_ref().map(place).transpose()
 }
@@ -403,7 +415,6 @@ async fn write_ending(conn: &mut SqliteConnection, ending: &TurnEnding) -> Resul
     const ENDING: &str = "UPDATE turns SET state = ?, ended_ms = ?, code = ?, message = ?, finish = ?, rounds = ?, \
          calls = ?, input = ?, output = ?, cached = ?, cache_written = ?, reasoning = ?, cost = ?, currency = ? \
          WHERE id = ?";
-    const DRAFT: &str = "DELETE FROM drafts WHERE turn = ?";
     let mut query = sqlx::query(ENDING)
         .bind(ending.state.number())
         .bind(ending.ended_ms)
@@ -416,9 +427,7 @@ async fn write_ending(conn: &mut SqliteConnection, ending: &TurnEnding) -> Resul
         query = query.bind(count);
     }
     query = query.bind(ending.cost).bind(ending.currency.clone()).bind(ending.turn.clone());
-    query.execute(&mut *conn).await.map_err(StoreError::database(WRITING))?;
-    let draft = sqlx::query(DRAFT).bind(ending.turn.clone());
-    draft.execute(conn).await.map(drop).map_err(StoreError::database(WRITING))
+    query.execute(conn).await.map(drop).map_err(StoreError::database(WRITING))
 }
 
 fn check_size(message: &NewMessage) -> Result<(), StoreError> {

@@ -237,6 +237,9 @@ async fn a_draft_is_there_until_its_answer_is() {
     sessions.draft(&id, next, "Hi th");
     assert_eq!(drafts().await, 502);
     sessions.draft(&id, next, "Hi there");
+    // What a request took is kept while the answer is still on its way.
+    sessions.append("t", vec![], vec![request("t-1", NOW, None)], NOW).await.unwrap();
+    assert_eq!(drafts().await, 802);
     let answer =
         sessions.append("t", vec![said(StoredRole::Assistant, "Hi there")], vec![], NOW).await.unwrap();
     assert_eq!(drafts().await, 0);
