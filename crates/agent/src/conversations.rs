@@ -28,7 +28,7 @@ use crate::models::Models;
 use crate::prices::Prices;
 use crate::turn::keeper::Keeper;
 use crate::turn::stop::{Stop, StopReason};
-use crate::turn::surroundings::Surroundings;
+use crate::turn::surroundings::{Counters, Surroundings};
 use crate::turn::{StatelessRequest, TurnRequest, TurnViewer};
 use error::MAX_ID;
 use parked::Parked;
@@ -134,6 +134,7 @@ impl Conversations {
             shelf: Arc::default(),
             clock,
             settings: ArcSwap::from_pointee(settings),
+            counters: Counters::default(),
         };
         Arc::new(Self {
             around: Arc::new(around),
@@ -185,7 +186,10 @@ impl Conversations {
     /// # Errors
     /// [`TurnRefused`]; nothing has changed then.
     pub async fn start(self: &Arc<Self>, turn: TurnRequest) -> Result<TurnViewer, TurnRefused> {
-        self.start_in_session(turn).await
+        let this = Arc::clone(self);
+        // In a task of its own: who asks may go while the message is being kept, and then the turn has begun.
+        let starting = self.tasks.spawn(async move { this.start_in_session(turn).await });
+        starting.await.unwrap_or(Err(TurnRefused::ShuttingDown))
     }
 
     /// Another view of the turn that runs in a session; none where none runs.

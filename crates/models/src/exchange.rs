@@ -199,7 +199,12 @@ impl Exchange {
     async fn read(&mut self) -> Result<(), Failure> {
         let State::Reading(reading) = &mut self.state else { return Ok(()) };
         let config = Arc::clone(self.api.config());
-        let done = match reading.body.next(&config, reading.deadline).await? {
+        let waited = match reading.body.next(&config, reading.deadline).await {
+            // All was said; nobody misses a proper end.
+            Err(_) if reading.reader.progress() == Progress::Closing => Waited::End,
+            waited => waited?,
+        };
+        let done = match waited {
             Waited::Bytes(bytes) => {
                 let before = self.ready.len();
                 let read = reading.reader.push(&config, &bytes, &mut self.ready);

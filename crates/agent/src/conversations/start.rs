@@ -2,6 +2,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use toolway_models::{Message, MessageRole, Part, Usage};
@@ -16,11 +17,15 @@ use crate::agents::Agent;
 use crate::event::{TurnEnd, TurnEvent, TurnFailure, TurnFailureCode, TurnStatus};
 use crate::transcript::{self, Entry};
 use crate::turn::account::Whose;
+use crate::turn::audience::Audience;
 use crate::turn::keeper::Loaded;
 use crate::turn::stop::StopReason;
 use crate::turn::task::{Finished, Place, Task, Wishes};
 use crate::turn::title::Titling;
 use crate::turn::{OwnRegistration, StatelessRequest, TurnInput, TurnRequest, TurnViewer};
+
+/// How long those who do not read are waited for when the gateway stops.
+const LAST_WORD: Duration = Duration::from_secs(1);
 
 impl Conversations {
     pub(super) async fn start_in_session(
@@ -168,7 +173,7 @@ impl Conversations {
         let audience = Arc::clone(&seat.turn.audience);
         // Free before anybody is told: who answers at once must not find it busy.
         drop(seat);
-        audience.tell(TurnEvent::Ended(end)).await;
+        self.tell_end(&audience, end).await;
         if let Some((question, answer)) = question.zip(answer) {
             let whose = Whose {
                 principal,
@@ -202,7 +207,21 @@ impl Conversations {
             None => failed_end(&seat, internal("the turn crashed")),
         };
         drop(seat);
-        audience.tell(TurnEvent::Ended(end)).await;
+        self.tell_end(&audience, end).await;
+    }
+
+    /// Tells everybody that a turn is over. A gateway that stops does not wait long for those who do not read.
+    async fn tell_end(&self, audience: &Audience, end: TurnEnd) {
+        if !audience.offer(TurnEvent::Ended(end)) {
+            return;
+        }
+        tokio::select! {
+            () = audience.caught_up() => {}
+            () = async {
+                self.closing.token().cancelled().await;
+                tokio::time::sleep(LAST_WORD).await;
+            } => {}
+        }
     }
 
     /// Gives a session its title, unless it has got one meanwhile. Answers the title where the session has it.

@@ -1,4 +1,5 @@
 mod calls;
+mod context;
 mod ends;
 mod failures;
 mod interleavings;

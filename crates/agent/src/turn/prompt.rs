@@ -1,8 +1,10 @@
 //! How what agent and caller say is put together, and how a request is shown to whoever wants to see it.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
-use toolway_models::{Message, MessageRole, ModelOptions, ModelRequest, Part, ToolSet};
-use toolway_types::{Envelope, RawJson};
+use toolway_models::{Message, MessageRole, ModelOptions, ModelRequest, Part, ToolDefinition, ToolSet};
+use toolway_types::{ContentPart, Envelope, Outcome, RawJson};
 
 /// The agent's own instructions first, then the caller's.
 pub(super) fn system(agents: &str, callers: &[String]) -> String {
@@ -39,11 +41,35 @@ pub(super) fn options(agents: &ModelOptions, callers: &ModelOptions) -> ModelOpt
 
 /// Roughly how many bytes tools take in a request.
 pub(super) fn tools_bytes(tools: &ToolSet) -> usize {
-    let bytes = |tool: &std::sync::Arc<toolway_models::ToolDefinition>| {
+    let bytes = |tool: &Arc<ToolDefinition>| {
         let parameters = tool.parameters.as_ref().map_or(0, |schema| schema.get().len());
         tool.name.len() + tool.description.len() + parameters
     };
     tools.tools().iter().map(bytes).sum()
+}
+
+/// Puts a text in the place of each picture, for a model that sees none.
+pub(super) fn leave_pictures_out(messages: &mut [Message]) {
+    let words = |mime_type: &str| format!("[A picture ({mime_type}), which this model can't see.]");
+    for part in messages.iter_mut().flat_map(|message| &mut message.parts) {
+        match part {
+            Part::Image { mime_type, .. } => *part = Part::text(words(mime_type)),
+            Part::ToolResult(result) => {
+                let Outcome::Success(output) = &*result.outcome else { continue };
+                if !output.content.iter().any(|it| matches!(it, ContentPart::Image { .. })) {
+                    continue;
+                }
+                let mut output = output.clone();
+                for content in &mut output.content {
+                    if let ContentPart::Image { mime_type, .. } = content {
+                        *content = ContentPart::text(words(mime_type));
+                    }
+                }
+                result.outcome = Arc::new(Outcome::Success(output));
+            }
+            _ => {}
+        }
+    }
 }
 
 /// A request as one JSON object a message, whose `content` is a string.
@@ -87,10 +113,8 @@ fn shown_result(part: &Part) -> Option<Value> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use toolway_models::{ToolCall, ToolChoice, ToolResult};
-    use toolway_types::{CallId, Outcome, ToolOutput};
+    use toolway_types::{CallId, ToolOutput};
 
     use super::*;
 
@@ -154,5 +178,30 @@ mod tests {
                     "content": r#"{"status":"success","result":"done"}"#}),
             ]
         );
+    }
+
+    #[test]
+    fn pictures_are_told_in_words_where_the_model_sees_none() {
+        let output = ToolOutput {
+            content: vec![
+                ContentPart::text("Here:"),
+                ContentPart::Image { data: "AAAA".to_owned(), mime_type: "image/png".to_owned() },
+            ],
+            structured: None,
+        };
+        let outcome = Arc::new(Outcome::Success(output));
+        let result =
+            ToolResult { call_id: CallId::new(), name: "scan".to_owned(), outcome: Arc::clone(&outcome) };
+        let picture = Part::Image { data: "AAAA".to_owned(), mime_type: "image/gif".to_owned() };
+        let mut messages = vec![
+            Message { role: MessageRole::User, parts: vec![Part::text("Look:"), picture] },
+            Message { role: MessageRole::Tool, parts: vec![Part::ToolResult(result)] },
+        ];
+        leave_pictures_out(&mut messages);
+        assert_eq!(messages[0].text(), "Look:[A picture (image/gif), which this model can't see.]");
+        let Part::ToolResult(result) = &messages[1].parts[0] else { panic!() };
+        let Outcome::Success(told) = &*result.outcome else { panic!() };
+        assert_eq!(told.joined_text(), "Here:\n[A picture (image/png), which this model can't see.]");
+        assert_ne!(*outcome, *result.outcome, "what is kept stays as it was");
     }
 }

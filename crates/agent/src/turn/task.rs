@@ -193,7 +193,7 @@ impl Task {
         let model = self.model()?;
         let request = Arc::new(self.request(state, &model).await?);
         if self.debug {
-            self.audience.tell(TurnEvent::DebugPrompt(prompt::shown(&request))).await;
+            self.tell(TurnEvent::DebugPrompt(prompt::shown(&request))).await;
         }
         state.aside = None;
         let answer = self.ask(state, &model, request).await;
@@ -250,6 +250,7 @@ impl Task {
     /// What the model is asked next, with the tools that there are now.
     async fn request(&mut self, state: &mut State, model: &ModelRef) -> Step<ModelRequest> {
         let is_first = state.meter.rounds == 0;
+        state.counter = self.around.counters.of(&model.name());
         let selected = state.selector.select(&Choice {
             engine: &self.around.engine,
             caller: &self.caller(),
@@ -345,6 +346,7 @@ impl Task {
         state.meter.add(usage, cost.as_ref(), matches!(answer.ended, AnswerEnd::Whole));
         if let Some(input) = usage.input {
             state.counter.reported(state.estimated, input);
+            self.around.counters.learned(model.name(), &state.counter);
         }
         state.requests.push(record);
         answer
@@ -463,11 +465,7 @@ impl Task {
             state.selector.recent().note(&message);
             self.say(state, message, false);
         }
-        tokio::select! {
-            biased;
-            () = self.stop.token().cancelled() => {}
-            () = self.audience.caught_up() => {}
-        }
+        self.caught_up().await;
         if let Some(reason) = self.stop.reason() {
             self.answer_calls(state, &for_client, "the turn was ended");
             return ControlFlow::Break(Over::Stopped(reason));
@@ -550,7 +548,22 @@ impl Task {
     }
 
     async fn notice(&self, code: NoticeCode, message: &str) {
-        self.audience.tell(TurnEvent::Notice { code, message: message.to_owned() }).await;
+        self.tell(TurnEvent::Notice { code, message: message.to_owned() }).await;
+    }
+
+    /// Tells everybody, and waits for those who are behind unless the turn is to end.
+    async fn tell(&self, event: TurnEvent) {
+        if self.audience.offer(event) {
+            self.caught_up().await;
+        }
+    }
+
+    async fn caught_up(&self) {
+        tokio::select! {
+            biased;
+            () = self.stop.token().cancelled() => {}
+            () = self.audience.caught_up() => {}
+        }
     }
 
     /// Ends the turn where it is kept, and says how it ended.

@@ -22,7 +22,7 @@ impl Model {
     /// Says what time it is when it is asked for that, with a tool.
     fn tells_the_time(&self) {
         self.fakes.whenever(
-            When::user_has("time"),
+            When { user_has: Some("time".to_owned()), ..When::user() },
             Answer::new()
                 .says(["Let me ", "look."])
                 .call("get_current_time", json!({"timezone": "UTC"}))
@@ -186,14 +186,11 @@ fn a_model_provider_is_tried() {
         "--key-stdin",
     ];
     folder.run_with_input(&add, KEY).done();
-    model.fakes.respond(|request| {
-        let tool = request.said.tools.first()?.clone();
-        Some(if request.said.new_results().is_empty() {
-            Answer::new().call(tool, json!({})).usage(20, 5)
-        } else {
-            Answer::text("done").usage(30, 2)
-        })
-    });
+    // What the test of a model asks for: this tool, called with this word.
+    model.fakes.whenever(
+        When { offers: Some("ping".to_owned()), ..When::user() },
+        Answer::new().call("ping", json!({"word": "toolway"})).usage(20, 5),
+    );
     // From here, since no gateway runs.
     let ended = folder.run(["models", "test", "fake"]);
     assert!(ended.stderr.contains("no gateway runs"), "{ended:?}");

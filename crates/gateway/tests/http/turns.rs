@@ -63,10 +63,15 @@ async fn a_client_of_version_1_registers_chats_and_runs_its_tool_on_one_socket()
     let of = |kind: &str| seen.iter().find(|frame| frame["type"] == kind).unwrap();
     let id = &of("tool_call_request")["id"];
     assert_eq!(*of("tool_call"), json!({"type": "tool_call", "id": id, "name": "device_info", "args": {}}));
-    let result = json!({"type": "tool_result", "id": id, "name": "device_info", "output": "{\"model\":\"Pixel 8\"}"});
+    let result =
+        json!({"type": "tool_result", "id": id, "name": "device_info", "output": "{\"model\":\"Pixel 8\"}"});
     assert_eq!(*of("tool_result"), result);
     assert_eq!(*of("result_acknowledged"), json!({"type": "result_acknowledged", "id": id}));
-    let said: String = seen.iter().filter(|frame| frame["type"] == "chunk").map(|frame| frame["content"].as_str().unwrap()).collect();
+    let said: String = seen
+        .iter()
+        .filter(|frame| frame["type"] == "chunk")
+        .map(|frame| frame["content"].as_str().unwrap())
+        .collect();
     assert_eq!(*of("done"), json!({"type": "done", "full_response": said}));
     assert!(said.starts_with("One moment.") && said.ends_with("It is a Pixel 8."), "{said}");
     // The model was told of it by its bare name, and read what it gave.
@@ -116,10 +121,14 @@ async fn version_2_is_told_how_a_tool_ended() {
     assert_eq!((&call["name"], &call["args"]), (&json!("pixel__battery"), &json!({"a": 1})));
     let request = phone.until("tool_call_request").await;
     assert_eq!(request["id"], call["id"], "one call, one id");
-    let progress = json!({"type": "tool_progress", "id": request["id"], "progress": 1, "total": 2, "message": "half"});
+    let progress =
+        json!({"type": "tool_progress", "id": request["id"], "progress": 1, "total": 2, "message": "half"});
     phone.say(progress).await;
     let progress = chat.expect("tool_progress").await;
-    assert_eq!((&progress["id"], &progress["name"], &progress["message"]), (&call["id"], &json!("pixel__battery"), &json!("half")));
+    assert_eq!(
+        (&progress["id"], &progress["name"], &progress["message"]),
+        (&call["id"], &json!("pixel__battery"), &json!("half"))
+    );
     phone.say(json!({"type": "tool_result", "id": request["id"], "output": "81", "structured": {"percent": 81}})).await;
     let result = chat.expect("tool_result").await;
     assert_eq!(
@@ -153,7 +162,8 @@ async fn r11_a_tool_registered_in_mid_turn_is_usable_at_the_next_request() {
     let request = chat.answer("on").await;
     assert_eq!((&request["name"], &request["args"]), (&json!("torch"), &json!({"on": true})));
     assert_eq!(chat.until("done").await["full_response"], "It is on.");
-    let offered: Vec<_> = it.fakes.requests().iter().map(|request| request.said.tools.contains(&"torch".to_owned())).collect();
+    let offered: Vec<_> =
+        it.fakes.requests().iter().map(|request| request.said.tools.contains(&"torch".to_owned())).collect();
     assert_eq!(offered, [false, true, true]);
 }
 
@@ -180,7 +190,10 @@ async fn r10_an_abort_ends_the_models_answer_at_once_and_what_was_said_stays() {
     let said = &it.fakes.requests()[1].said.messages;
     let texts: Vec<_> = said.iter().map(|message| (message.role.as_str(), message.text.as_str())).collect();
     assert_eq!((texts[0], texts.last().unwrap()), (("user", "hi"), &("user", "go on")));
-    assert!(texts.iter().any(|(role, text)| *role == "assistant" && text.contains("I think that")), "{texts:?}");
+    assert!(
+        texts.iter().any(|(role, text)| *role == "assistant" && text.contains("I think that")),
+        "{texts:?}"
+    );
     chat.say(json!({"type": "abort"})).await;
     assert_eq!(chat.expect("abort_ack").await["status"], "idle");
     drop(token);
@@ -213,7 +226,10 @@ async fn r10_an_abort_reaches_the_device_and_does_not_wait_for_its_tool() {
 async fn one_turn_at_a_time_in_a_session_and_many_sessions_side_by_side() {
     let it = Talking::new().await;
     for user in ["one", "two"] {
-        it.fakes.when(When::user_has(user), Answer::text(format!("To {user}: ")).gate(user).then(Step::Text("done.".to_owned())));
+        it.fakes.when(
+            When::user_has(user),
+            Answer::text(format!("To {user}: ")).gate(user).then(Step::Text("done.".to_owned())),
+        );
     }
     let (mut one, mut two) = (it.client().await, it.client().await);
     one.say(message("one")).await;
@@ -248,7 +264,8 @@ async fn r12_nothing_of_one_session_reaches_another() {
 #[tokio::test]
 async fn m12_a_failure_in_mid_answer_is_shown_and_what_was_said_stands_marked() {
     let it = Talking::new().await;
-    it.fakes.answer(Answer::text("Half of").then(Step::Error(Failure::status(500).saying("the engine burns"))));
+    it.fakes
+        .answer(Answer::text("Half of").then(Step::Error(Failure::status(500).saying("the engine burns"))));
     let token = it.token("client").await;
     let mut chat = Peer::chat_at(&it.bench, &token, "/ws/chat?session_id=s1").await;
     chat.say(message("hi")).await;
@@ -337,7 +354,8 @@ async fn debug_shows_what_the_model_is_sent_with_contents_that_are_strings() {
     it.fakes.answer(Answer::text("ok"));
     let mut chat = it.old_client().await;
     chat.say(json!({"type": "message", "content": "look", "debug": true,
-                    "attachments": [{"type": "image", "data": "iVBORw0=", "mimeType": "image/png"}]})).await;
+                    "attachments": [{"type": "image", "data": "iVBORw0=", "mimeType": "image/png"}]}))
+        .await;
     let prompt = chat.expect("debug_prompt").await;
     known_to_version_1(&prompt);
     let messages = prompt["messages"].as_array().unwrap();
@@ -355,8 +373,14 @@ async fn what_can_not_be_sent_to_a_model_is_refused_with_its_reason() {
         (json!({"type": "message", "content": " \n"}), "EMPTY_CONTENT"),
         (json!({"type": "message"}), "EMPTY_CONTENT"),
         (json!({"type": "message", "content": "x".repeat((1 << 20) + 1)}), "LIMIT_EXCEEDED"),
-        (json!({"type": "message", "content": "x", "attachments": [{"type": "audio", "data": "AA==", "mimeType": "audio/wav"}]}), "INVALID_MESSAGE"),
-        (json!({"type": "message", "content": "x", "attachments": [{"type": "image", "data": "?", "mimeType": "image/png"}]}), "INVALID_MESSAGE"),
+        (
+            json!({"type": "message", "content": "x", "attachments": [{"type": "audio", "data": "AA==", "mimeType": "audio/wav"}]}),
+            "INVALID_MESSAGE",
+        ),
+        (
+            json!({"type": "message", "content": "x", "attachments": [{"type": "image", "data": "?", "mimeType": "image/png"}]}),
+            "INVALID_MESSAGE",
+        ),
     ] {
         chat.say(said).await;
         assert_eq!(chat.expect("error").await["code"], code);

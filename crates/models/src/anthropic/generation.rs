@@ -70,11 +70,11 @@ pub(super) fn of(model: &str) -> Generation {
     let version = version(&words).unwrap_or(if has_own_mind { 500 } else { u32::MAX });
     match version {
         ..305 => Generation { thinks: Thinks::Never, tokens: 4_096, ..FOREIGN },
-        ..307 => Generation { thinks: Thinks::Never, ..FOREIGN },
-        ..405 => Generation { samples_once: version >= 400, tokens: 16_000, ..FOREIGN },
-        ..406 => Generation { samples_once: true, outputs: true, tokens: 16_000, ..FOREIGN },
-        ..407 => Generation { samples: true, ..adaptive() },
-        ..500 => adaptive(),
+        305..307 => Generation { thinks: Thinks::Never, ..FOREIGN },
+        307..405 => Generation { samples_once: version >= 400, tokens: 16_000, ..FOREIGN },
+        405 => Generation { samples_once: true, outputs: true, tokens: 16_000, ..FOREIGN },
+        406 => Generation { samples: true, ..adaptive() },
+        407..500 => adaptive(),
         _ if has_own_mind => {
             let newer = version >= 501;
             Generation {
@@ -122,7 +122,7 @@ fn adaptive() -> Generation {
 /// The number of an id, without its date: `3-5-sonnet-20241022` is 305, `opus-4-20250514` is 400.
 fn version(words: &[&str]) -> Option<u32> {
     let is_number = |word: &&str| (1..=2).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_digit());
-    let first = words.iter().position(|word| is_number(word))?;
+    let first = words.iter().position(is_number)?;
     let major: u32 = words.get(first)?.parse().ok()?;
     let minor: Option<u32> =
         words.get(first + 1).filter(|word| is_number(word)).and_then(|word| word.parse().ok());

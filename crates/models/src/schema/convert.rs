@@ -20,6 +20,8 @@ pub(super) use root::must_be_folded;
 const MAX_DEPTH: usize = 32;
 /// How many schemas more than the original has may come of writing references out.
 const MAX_MORE: usize = 4_000;
+/// The same in bytes, about.
+const MAX_MORE_BYTES: usize = 256 * 1024;
 /// How often a schema may stand within itself, and how many references may lead into one another, from the most to
 /// the least: the first that does not come out too large counts.
 const LIMITS: &[(usize, usize)] = &[(2, 12), (1, 8), (1, 4), (1, 2), (1, 1)];
@@ -35,8 +37,9 @@ pub(super) struct Converter<'s> {
     /// See [`LIMITS`].
     rounds: usize,
     references: usize,
-    /// How many schemas may still be written.
+    /// How many schemas may still be written, and about how many bytes.
     left: usize,
+    left_bytes: usize,
     is_too_large: bool,
     /// What references lead to, from the root to here.
     open: Vec<*const Json>,
@@ -56,6 +59,7 @@ impl<'s> Converter<'s> {
             rounds,
             references,
             left: document.size + MAX_MORE,
+            left_bytes: document.weight + MAX_MORE_BYTES,
             is_too_large: false,
             open: vec![std::ptr::from_ref(document.start().node)],
             depth: 0,
@@ -103,8 +107,10 @@ impl<'s> Converter<'s> {
     }
 
     fn spend(&mut self, at: &At<'s>) -> bool {
-        if self.left == 0 {
+        let bytes = if self.left == 0 { 0 } else { at.node.as_object().map_or(0, own_weight) };
+        if self.left == 0 || self.left_bytes < bytes {
             self.is_too_large = true;
+            self.left = 0;
             self.lost.loosen(
                 &at.pointer,
                 "it is too large once its references are written out; this is cut short",
@@ -112,6 +118,7 @@ impl<'s> Converter<'s> {
             return false;
         }
         self.left -= 1;
+        self.left_bytes -= bytes;
         if self.dialect.writes_out && self.depth >= MAX_DEPTH {
             self.lost.loosen(&at.pointer, "it nests too deep; this is cut short");
             return false;
@@ -638,6 +645,19 @@ fn add(out: &mut Fields, name: &str, value: Json) {
 }
 
 /// Keywords that decide about values, other than those that hold schemas.
+/// About how many bytes a schema takes without those in it.
+fn own_weight(fields: &Fields) -> usize {
+    let of = |(name, value): (&str, &Json)| match (holds(name), value) {
+        (Holds::Data, _) => value.weight(),
+        (_, Json::Object(inner)) if holds(name) == Holds::Map => {
+            inner.iter().map(|(name, _)| name.len() + 8).sum()
+        }
+        (_, Json::List(items)) => 4 * items.len(),
+        _ => 4,
+    };
+    fields.iter().map(|field| field.0.len() + 4 + of(field)).sum()
+}
+
 fn is_assertion(name: &str) -> bool {
     matches!(
         name,

@@ -151,6 +151,8 @@ pub(crate) struct Document<'s> {
     pub(crate) draft: Draft,
     /// How many values it is made of.
     pub(crate) size: usize,
+    /// About how many bytes it has.
+    pub(crate) weight: usize,
     /// Schemas with an `$id`, by it.
     ids: HashMap<&'s str, At<'s>>,
     /// The same by the last part of it; none where several have it.
@@ -170,6 +172,7 @@ impl<'s> Document<'s> {
             root,
             draft: Draft::of(root),
             size: root.size(),
+            weight: root.weight(),
             ids: HashMap::new(),
             names: HashMap::new(),
             anchors: HashMap::new(),

@@ -79,6 +79,19 @@ impl Json {
         }
     }
 
+    /// About how many bytes it takes as JSON text.
+    pub(crate) fn weight(&self) -> usize {
+        const OTHER: usize = 4;
+        match self {
+            Self::Text(text) => OTHER + text.len(),
+            Self::List(items) => OTHER + items.iter().map(Self::weight).sum::<usize>(),
+            Self::Object(fields) => {
+                OTHER + fields.iter().map(|(name, value)| OTHER + name.len() + value.weight()).sum::<usize>()
+            }
+            _ => OTHER,
+        }
+    }
+
     /// As JSON text.
     pub(crate) fn written(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()

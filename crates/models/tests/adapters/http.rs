@@ -148,6 +148,21 @@ async fn m12_after_the_first_word_nothing_is_tried_again() {
 }
 
 #[tokio::test]
+async fn an_answer_that_was_said_needs_no_proper_end() {
+    // The body is longer by its length than what comes of it.
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 9999\r\n\r\n";
+    for (events, end) in
+        [(vec![event(HELLO), event(STOP)], "finished Stop\n"), (vec![event(HELLO)], "error Network")]
+    {
+        let mut script = vec![Say::Bytes(head.as_bytes().to_vec())];
+        script.extend(events);
+        let server = Server::start(vec![script]).await;
+        let said = ask(&*adapter(&server, |_| {}), request()).await;
+        assert!(said.contains(end), "{said}");
+    }
+}
+
+#[tokio::test]
 async fn a_refused_key_is_not_tried_again_and_says_where_it_is_set() {
     let server = Server::start(vec![answer(401, "", r#"{"error":"no such key: sk-0123456789"}"#)]).await;
     let said = ask(&*adapter(&server, |_| {}), request()).await;

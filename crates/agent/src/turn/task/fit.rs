@@ -13,6 +13,7 @@ use crate::event::{NoticeCode, TurnEvent, TurnFailureCode};
 use crate::models::ModelRef;
 use crate::transcript;
 use crate::turn::aside::Aside;
+use crate::turn::prompt;
 
 /// How long a summary may take.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -74,6 +75,9 @@ impl Task {
             let mut messages = plan.messages;
             let lost = |call: &ToolCall| self.said.lost.get(&call.id).cloned();
             transcript::repair(&mut messages, &lost);
+            if fitting.model.facts.images == Some(false) {
+                prompt::leave_pictures_out(&mut messages);
+            }
             return ControlFlow::Continue(messages);
         }
     }
@@ -105,6 +109,7 @@ impl Task {
         if let Some(reason) = self.stop.reason() {
             return ControlFlow::Break(super::Over::Stopped(reason));
         }
+        let is_made = said.text.is_some();
         let text = said.text.unwrap_or_else(|| context::without_summary(&messages));
         let summary = transcript::summary(&text, through);
         let entry = transcript::read(&MessageRecord {
@@ -119,6 +124,13 @@ impl Task {
         if matches!(self.place, Place::Session { .. }) {
             state.unkept.push(summary);
         }
+        let message = match is_made {
+            true => "what was said before is told to the model in short from now on, to make room",
+            false => {
+                "what was said before is left out from now on, to make room: the model gave no summary of it"
+            }
+        };
+        self.notice(NoticeCode::ContextCompacted, message).await;
         self.keep(state).await
     }
 }

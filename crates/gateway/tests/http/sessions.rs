@@ -20,12 +20,17 @@ async fn a_session_is_gone_on_with_by_its_id() {
     chat.say(message("I am Ada")).await;
     chat.until("done").await;
     chat.leave().await;
-    let mut chat = Peer::open(&it.bench, &format!("/ws/chat?session_id={id}"), &token, Some("toolway.v2")).await;
+    let mut chat =
+        Peer::open(&it.bench, &format!("/ws/chat?session_id={id}"), &token, Some("toolway.v2")).await;
     let start = chat.expect("session_start").await;
-    assert_eq!((&start["session_id"], &start["resumed"], &start["message_count"]), (&json!(id), &json!(true), &json!(2)));
+    assert_eq!(
+        (&start["session_id"], &start["resumed"], &start["message_count"]),
+        (&json!(id), &json!(true), &json!(2))
+    );
     chat.say(message("who am I?")).await;
     assert_eq!(chat.until("done").await["full_response"], "Ada.");
-    let texts: Vec<_> = it.fakes.requests()[1].said.messages.iter().map(|message| message.text.clone()).collect();
+    let texts: Vec<_> =
+        it.fakes.requests()[1].said.messages.iter().map(|message| message.text.clone()).collect();
     assert_eq!(texts, ["I am Ada", "Hello, Ada.", "who am I?"]);
 }
 
@@ -40,7 +45,10 @@ async fn connect_may_name_the_session_too() {
     let mut old = Peer::old_chat(&it.bench, &token).await;
     old.say(json!({"type": "connect", "session_id": "s1", "device_name": "Pixel"})).await;
     let start = old.expect("session_start").await;
-    assert_eq!(start, json!({"type": "session_start", "v": 1, "session_id": "s1", "resumed": true, "message_count": 2}));
+    assert_eq!(
+        start,
+        json!({"type": "session_start", "v": 1, "session_id": "s1", "resumed": true, "message_count": 2})
+    );
     old.expect("connected").await;
     old.say(message("again")).await;
     old.until("done").await;
@@ -126,7 +134,10 @@ async fn a_turn_goes_on_without_its_connection_and_is_shown_to_whoever_comes_bac
     let mut phone = Peer::device(&it.bench, &it.token("device").await, "pixel").await;
     phone.register(tools(&["slow"])).await;
     it.fakes.when(When::user(), Answer::text("Let me see. ").call("pixel__slow", json!({"n": 1})));
-    it.fakes.when(When::result_of("pixel__slow"), Answer::text("Found.").gate("end").then(Step::Text(" All.".to_owned())));
+    it.fakes.when(
+        When::result_of("pixel__slow"),
+        Answer::text("Found.").gate("end").then(Step::Text(" All.".to_owned())),
+    );
     let mut chat = Peer::chat_at(&it.bench, &token, "/ws/chat?session_id=s1").await;
     chat.say(message("search")).await;
     chat.until("tool_call").await;
