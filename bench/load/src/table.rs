@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use crate::chat::ChatReport;
 use crate::idle::IdleReport;
 use crate::load::LoadReport;
 use crate::register::RegisterReport;
@@ -26,8 +25,6 @@ pub(crate) enum Unit {
     Bytes,
     /// Devices.
     Devices,
-    /// Hundredths.
-    Percent,
 }
 
 impl Unit {
@@ -39,7 +36,6 @@ impl Unit {
             Self::PerSecond => format!("{value:.0}/s"),
             Self::Bytes => size(value),
             Self::Devices => format!("{value:.0}"),
-            Self::Percent => format!("{value:.0} %"),
         }
     }
 }
@@ -152,7 +148,6 @@ pub(crate) struct Table {
     pub(crate) idles: Vec<IdleReport>,
     pub(crate) registers: Vec<RegisterReport>,
     pub(crate) starts: Vec<StartReport>,
-    pub(crate) chats: Vec<ChatReport>,
     /// Parts that could not be measured, and why.
     pub(crate) failed: Vec<String>,
 }

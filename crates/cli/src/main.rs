@@ -18,7 +18,6 @@ mod secrets;
 mod settings;
 mod signals;
 mod surroundings;
-mod terminal;
 mod when;
 
 use std::process::ExitCode;

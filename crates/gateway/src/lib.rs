@@ -8,7 +8,6 @@
 
 pub mod access;
 mod changes;
-pub mod chat;
 mod files;
 mod gateway;
 mod grants;

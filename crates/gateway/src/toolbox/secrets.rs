@@ -8,14 +8,14 @@ use secrecy::SecretString;
 use toolway_tools::secrets::{SecretError, SecretReader, SecretSource, Secrets};
 
 /// Secrets by name.
-pub(crate) struct KeptSecrets {
+pub(super) struct KeptSecrets {
     sources: BTreeMap<String, SecretSource>,
     folder: PathBuf,
     reader: Arc<dyn SecretReader>,
 }
 
 impl KeptSecrets {
-    pub(crate) fn new(
+    pub(super) fn new(
         sources: BTreeMap<String, SecretSource>,
         folder: PathBuf,
         reader: Arc<dyn SecretReader>,

@@ -1,1 +1,0 @@
-//! Nothing but its tests: see `tests/same_calls.rs`.
