@@ -3,6 +3,8 @@
 #   make run         build the gateway and start it on 127.0.0.1:7717 (ARGS="..." goes to `toolway serve`)
 #   make test        format, lint, every test in Rust and Python; closes with the counts
 #   make test-fast   the same without the end-to-end and Python parts
+#   make test-genai  the crate genai reads what our adapters read
+#   make test-small-model  one tool call of a real, small model (builds llama.cpp: some minutes the first time)
 #   make bench       the tables of figures
 #   make fuzz        coverage-guided fuzzing (FUZZ_SECONDS for each target, 60 unless said)
 #   make fmt         format the code
@@ -14,7 +16,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 
 ARGS ?=
 
-.PHONY: help run test test-fast bench fuzz fmt
+.PHONY: help run test test-fast test-genai test-small-model bench fuzz fmt
 
 help:
 	@sed -n 's/^#   \(make .*\)/  \1/p' Makefile
@@ -31,6 +33,14 @@ test:
 test-fast:
 	@scripts/bootstrap.sh check
 	@scripts/test.sh fast
+
+test-genai:
+	@scripts/bootstrap.sh run
+	cargo test --manifest-path tests/genai/Cargo.toml
+
+test-small-model:
+	@scripts/bootstrap.sh test
+	@scripts/test-small-model.sh
 
 bench:
 	@scripts/bootstrap.sh run

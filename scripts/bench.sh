@@ -10,4 +10,4 @@ if [ $# -eq 0 ]; then set -- --table; fi
 
 cargo build --release --package toolway --package toolway-load
 TOOLWAY_BIN=${TOOLWAY_BIN:-$target_dir/release/toolway} "$target_dir/release/toolway-load" "$@"
-cargo bench --package toolway-core --package toolway-tools
+cargo bench --package toolway-core --package toolway-tools --package toolway-models

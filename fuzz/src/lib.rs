@@ -5,8 +5,21 @@
 
 #![allow(clippy::panic, clippy::unwrap_used, clippy::expect_used, reason = "a broken promise is a panic")]
 
+use std::cell::OnceCell;
+use std::collections::HashSet;
+use std::sync::Arc;
+
 use toolway_core::{Arguments, RawArguments, Schema, ToolSpec};
-use toolway_types::{ExposedName, Slug, SpecDocument};
+use toolway_models::config::ProviderConfig;
+use toolway_models::provider::{Converted, NotExpressible};
+use toolway_models::replay::{Replayed, replay};
+use toolway_models::schema::Target;
+use toolway_models::tools::ToolForm;
+use toolway_models::transport::SseParser;
+use toolway_models::{
+    ModelEvent, ModelOptions, ModelRequest, Part, ProviderKind, ToolChoice, ToolDefinition, ToolSet,
+};
+use toolway_types::{ExposedName, RawJson, Slug, SpecDocument};
 use toolway_wire::pairing::{KeyPin, PairingCode, PairingInput, PairingLink};
 use toolway_wire::{ClientMessage, FrameError, GatewayMessage, error_code};
 
@@ -20,6 +33,12 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("spec", spec),
     ("arguments", arguments),
     ("pairing", pairing),
+    ("events", events),
+    ("chat_answer", chat_answer),
+    ("responses_answer", responses_answer),
+    ("messages_answer", messages_answer),
+    ("gemini_answer", gemini_answer),
+    ("tool_schema", tool_schema),
 ];
 
 /// A frame from a device or chat client.
@@ -119,4 +138,145 @@ pub fn pairing(data: &[u8]) {
             (link.url.clone(), link.code.secret(), link.key)
         );
     }
+}
+
+/// A stream of server-sent events. The first byte says in pieces of which size it comes.
+pub fn events(data: &[u8]) {
+    let Some((size, stream)) = data.split_first() else { return };
+    let read = |size: usize| {
+        let (mut parser, mut events) = (SseParser::with_limit(1 << 16), Vec::new());
+        for piece in stream.chunks(size.max(1)) {
+            parser.push(piece);
+            while let Ok(Some(event)) = parser.next_event() {
+                assert!(!event.name.contains(['\n', '\r']), "{event:?}");
+                events.push((event.name.into_owned(), event.data.into_owned()));
+            }
+        }
+        events
+    };
+    // Where one event is too long, nothing is promised of what follows it.
+    if stream.len() < 1 << 16 {
+        assert_eq!(read(usize::from(*size)), read(stream.len()), "it makes a difference where it was cut");
+    }
+}
+
+/// An answer of Chat Completions.
+pub fn chat_answer(data: &[u8]) {
+    answer(ProviderKind::Compatible, data);
+}
+
+/// An answer of OpenAI's Responses API.
+pub fn responses_answer(data: &[u8]) {
+    answer(ProviderKind::OpenaiResponses, data);
+}
+
+/// An answer of Anthropic's Messages.
+pub fn messages_answer(data: &[u8]) {
+    answer(ProviderKind::Anthropic, data);
+}
+
+/// An answer of Gemini.
+pub fn gemini_answer(data: &[u8]) {
+    answer(ProviderKind::Gemini, data);
+}
+
+/// A model's answer. The first byte says in pieces of which size it comes.
+fn answer(kind: ProviderKind, data: &[u8]) {
+    thread_local!(static REQUEST: OnceCell<ModelRequest> = const { OnceCell::new() });
+    let Some((size, body)) = data.split_first() else { return };
+    let base_url = "http://localhost".parse().expect("that is an address");
+    let config = Arc::new(ProviderConfig::new("fuzz", kind, base_url));
+    let read = |size: usize| {
+        REQUEST.with(|request| {
+            replay(&config, request.get_or_init(request_without_tools), body.chunks(size.max(1)))
+        })
+    };
+    let (pieces, whole) = (read(usize::from(*size)), read(body.len()));
+    check_answer(&pieces);
+    assert_eq!(pieces.error, whole.error, "it makes a difference where it was cut");
+    assert_eq!(pieces.events.len(), whole.events.len(), "it makes a difference where it was cut");
+}
+
+fn request_without_tools() -> ModelRequest {
+    ModelRequest {
+        model: "m".into(),
+        system: String::new(),
+        messages: Vec::new(),
+        tools: Arc::default(),
+        tool_choice: ToolChoice::Auto,
+        output: None,
+        options: ModelOptions::default(),
+    }
+}
+
+/// An answer ends once: it is finished, or there is an error. What was told piece by piece is what the parts say.
+fn check_answer(answer: &Replayed) {
+    let finished = answer.events.iter().filter(|event| matches!(event, ModelEvent::Finished(_))).count();
+    assert_eq!(finished + usize::from(answer.error.is_some()), 1, "{answer:?}");
+    if answer.error.is_some() {
+        return;
+    }
+    assert!(matches!(answer.events.last(), Some(ModelEvent::Finished(_))), "something follows the end");
+    let (mut calls, mut started) = (0, HashSet::new());
+    for event in &answer.events {
+        match event {
+            ModelEvent::ToolCallStarted { index, .. } => assert!(started.insert(*index), "{answer:?}"),
+            ModelEvent::ToolCallArguments { index, .. } => assert!(started.contains(index), "{answer:?}"),
+            ModelEvent::Part(Part::ToolCall(_)) => calls += 1,
+            _ => {}
+        }
+    }
+    assert!(calls >= started.len(), "a call was told that never came: {answer:?}");
+}
+
+/// How large a schema may come out, in bytes, where what was given is small.
+const MOST_SCHEMA: usize = 2_000_000;
+
+/// The parameters of a tool as a stranger describes them, and arguments in the next line as a model writes them.
+pub fn tool_schema(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let (schema, arguments) = text.split_once('\n').unwrap_or((text, "{}"));
+    let Ok(parameters) = RawJson::parse(schema) else { return };
+    let tool = Arc::new(ToolDefinition::new("fuzz", "", Some(parameters)));
+    for target in
+        [Target::OpenAi, Target::OpenAiStrict, Target::Anthropic, Target::AnthropicOutput, Target::Gemini]
+    {
+        let set = ToolSet::new(vec![Arc::clone(&tool)]);
+        let converted = set.converted(ToolForm(name_of(target)), |tool| in_form(tool, target));
+        assert_eq!(converted.len() + converted.refused.len(), 1);
+        if converted.is_empty() {
+            assert!(converted.refused.iter().all(|(_, why)| !why.0.is_empty()));
+            continue;
+        }
+        assert_eq!(in_form(&tool, target).map(|of| of.json), in_form(&tool, target).map(|of| of.json));
+        let restored = converted.restore("fuzz", arguments.to_owned());
+        // What is no object stays as it is, and an object stays one.
+        match serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(arguments) {
+            Err(_) => assert_eq!(restored, arguments),
+            Ok(_) => {
+                assert!(RawJson::parse(&restored).expect("that is JSON").get().trim_start().starts_with('{'))
+            }
+        }
+    }
+}
+
+fn name_of(target: Target) -> &'static str {
+    match target {
+        Target::OpenAi => "openai",
+        Target::OpenAiStrict => "openai-strict",
+        Target::Anthropic => "anthropic",
+        Target::AnthropicOutput => "anthropic-output",
+        Target::Gemini => "gemini",
+    }
+}
+
+fn in_form(tool: &ToolDefinition, target: Target) -> Result<Converted, NotExpressible> {
+    let converted = toolway_models::schema::parameters(tool.parameters.as_ref(), target)?;
+    let given = tool.parameters.as_ref().map_or(0, |raw| raw.get().len());
+    if let Some(schema) = &converted.schema {
+        assert!(schema.get().starts_with('{'), "{target:?}: {}", schema.get());
+        assert!(schema.get().len() <= MOST_SCHEMA.max(8 * given), "{target:?}: {} bytes", schema.get().len());
+    }
+    let json = converted.schema.unwrap_or_default();
+    Ok(Converted { json, lost: converted.lost, arguments: converted.arguments })
 }

@@ -7,8 +7,10 @@ from urllib.parse import quote
 
 import httpx
 import pytest
+from fake_models import FakeModels
 from gateway_process import Gateway
 from shapes import expires_in, rows
+from talking import fake_entries, start_talking
 from toolway_client import Caller, DeviceV1, DeviceV2, Rest, Socket, eventually, tool, unique
 
 
@@ -223,6 +225,37 @@ async def rig(net):
     device = await net.v2([tool("work")])
     caller = await net.caller()
     return net, device, caller, f"{device.source}__work"
+
+
+@pytest.fixture(scope="session")
+def model_servers():
+    """The fake model servers, one process for the session."""
+    servers = FakeModels()
+    yield servers
+    servers.stop()
+
+
+@pytest.fixture
+def fakes(model_servers):
+    """The fake model servers, with nothing to answer yet."""
+    model_servers.script()
+    return model_servers
+
+
+@pytest.fixture(scope="session")
+def talking_gateway(gateway_dir, model_servers):
+    """A gateway whose agents talk to the fake model servers: a model of each kind, named after it."""
+    gateway = start_talking(
+        gateway_dir / "talking", fake_entries(model_servers), model_servers.key, {"limits": PATIENT}
+    )
+    yield gateway
+    gateway.kill()
+
+
+@pytest.fixture
+def talking(net, talking_gateway):
+    """The network of that gateway."""
+    return net.on(talking_gateway)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ pub(crate) const PAYLOAD: usize = 64;
 /// nothing was measured.
 #[derive(Debug, Parser)]
 #[command(name = "toolway-load", version, args_conflicts_with_subcommands = true)]
-#[command(group(ArgGroup::new("mode").args(["idle", "register", "start", "table", "self_check"])))]
+#[command(group(ArgGroup::new("mode").args(["idle", "register", "start", "turns", "table", "self_check"])))]
 pub(crate) struct Args {
     /// A part that the harness runs in a process of its own.
     #[command(subcommand)]
@@ -61,6 +61,9 @@ pub(crate) struct Args {
     /// Start to first answer on a used data folder, idle memory, size of the binary.
     #[arg(long)]
     pub(crate) start: bool,
+    /// Conversations with a fake model: the gateway's own time in a turn, and 200 sessions at once.
+    #[arg(long)]
+    pub(crate) turns: bool,
     /// Everything that has a goal, as one table.
     #[arg(long)]
     pub(crate) table: bool,
@@ -101,6 +104,7 @@ mod tests {
     #[test]
     fn only_one_mode_at_a_time() {
         assert!(Args::try_parse_from(["toolway-load", "--idle", "--start"]).is_err());
+        assert!(Args::try_parse_from(["toolway-load", "--turns", "--table"]).is_err());
         assert!(Args::try_parse_from(["toolway-load", "--table", "--quick", "--json"]).is_ok());
     }
 }

@@ -78,6 +78,11 @@ impl Device {
         answer_all(self.socket).await
     }
 
+    /// Its connection, for whoever answers in another way.
+    pub(crate) fn into_socket(self) -> Socket {
+        self.socket
+    }
+
     /// Leaves.
     pub(crate) async fn leave(mut self) -> Result<()> {
         within(ANSWER_LIMIT, "closing a device's socket", async {

@@ -1,5 +1,6 @@
 //! The figures that were set as goals: which run each comes from, and what is to be reached.
 
+use crate::chat::{self, ChatReport};
 use crate::error::{Failure, Result};
 use crate::gateway::Settings;
 use crate::idle::{self, IdleReport};
@@ -16,17 +17,31 @@ pub(crate) struct Lengths {
     hold_seconds: f64,
     rounds: usize,
     starts: usize,
+    turns: usize,
+    chat_seconds: f64,
 }
 
 impl Lengths {
     /// For figures to be kept: devices are held over two heartbeats and more.
-    pub(crate) const FULL: Self = Self { seconds: 10.0, hold_seconds: 25.0, rounds: 5, starts: 20 };
+    pub(crate) const FULL: Self =
+        Self { seconds: 10.0, hold_seconds: 25.0, rounds: 5, starts: 20, turns: 300, chat_seconds: 20.0 };
     /// For a look while working.
-    pub(crate) const QUICK: Self = Self { seconds: 3.0, hold_seconds: 3.0, rounds: 1, starts: 7 };
+    pub(crate) const QUICK: Self =
+        Self { seconds: 3.0, hold_seconds: 3.0, rounds: 1, starts: 7, turns: 100, chat_seconds: 5.0 };
 
     /// How many gateways are registered at.
     pub(crate) fn rounds(self) -> usize {
         self.rounds
+    }
+
+    /// How many turns of each kind are timed.
+    pub(crate) fn turns(self) -> usize {
+        self.turns
+    }
+
+    /// How long many sessions chat at once.
+    pub(crate) fn chat_seconds(self) -> f64 {
+        self.chat_seconds
     }
 
     /// How many starts are timed.
@@ -77,6 +92,9 @@ pub(crate) async fn measure(settings: &Settings, workers: Option<usize>, lengths
         let done = register::measure(settings, distinct, lengths.rounds).await;
         table.take("600 tools", done, Table::registration);
     }
+    note("turns of a conversation …");
+    let done = chat::measure(settings, lengths).await;
+    table.take("conversations", done, Table::chatting);
     note("starting …");
     let done = start::measure(settings, lengths.starts).await;
     table.take("starting", done, Table::starting);
@@ -170,6 +188,33 @@ impl Table {
             self.rows.push(time.goals(&[Goal::AtMost(50.0)]));
         }
         self.registers.push(report);
+    }
+
+    fn chatting(&mut self, report: ChatReport) {
+        let sound = report.sound();
+        let crowd = format!("{} sessions at {} tokens/s", report.sessions, report.tokens_per_s);
+        let rows = [
+            Row::new(
+                "model's last tool-call byte to device's frame, p50",
+                report.call_to_frame_p50_us,
+                Unit::Micros,
+            )
+            .goals(&[Goal::AtMost(500.0)]),
+            Row::new("gateway's own time, 3 rounds of 2 calls, p50", report.own_ms_p50, Unit::Millis)
+                .goals(&[Goal::AtMost(5.0)]),
+            Row::new(&format!("{crowd}: gateway CPU, of one core"), report.cpu_cores * 100.0, Unit::Percent)
+                .goals(&[Goal::AtMost(60.0)]),
+            Row::new(&format!("{crowd}: memory"), report.peak_rss_bytes as f64, Unit::Bytes)
+                .goals(&[Goal::AtMost(120e6)]),
+            Row::new(
+                &format!("{crowd}: chunk from model to client, p99"),
+                report.chunk_p99_us / 1e3,
+                Unit::Millis,
+            )
+            .goals(&[Goal::AtMost(10.0)]),
+        ];
+        self.rows.extend(rows.map(|row| row.sound(sound)));
+        self.chats.push(report);
     }
 
     fn starting(&mut self, report: StartReport) {

@@ -1,11 +1,12 @@
 //! `toolway-load`: what a call through the gateway costs, beside a bare relay, in one run.
 //!
-//! `load` is the main measurement, `idle`, `register` and `start` the others, `figures` all of them. `stage` puts
+//! `load` is the main measurement, `idle`, `register`, `start` and `chat` the others, `figures` all of them. `stage` puts
 //! `device`s and `caller`s on a `gateway` or on the `relay`; `side` lets callers call and keeps count; `turns`
 //! alternates two sides. `held` keeps devices in processes of their own.
 
 mod args;
 mod caller;
+mod chat;
 mod churn;
 mod device;
 mod error;
@@ -95,6 +96,9 @@ async fn run(args: &Args) -> Result<bool> {
     }
     if args.start {
         return finish(&start::measure(&settings()?, lengths.starts()).await?, args);
+    }
+    if args.turns {
+        return finish(&chat::measure(&settings()?, lengths).await?, args);
     }
     if args.table {
         return finish(&figures::measure(&settings()?, args.workers, lengths).await, args);

@@ -7,6 +7,7 @@ use std::io::Write as _;
 
 use serde::Serialize;
 
+use crate::chat::ChatReport;
 use crate::error::{During, Result};
 use crate::idle::IdleReport;
 use crate::load::LoadReport;
@@ -201,6 +202,46 @@ impl Report for StartReport {
 
     fn sound(&self) -> bool {
         self.starts > 0
+    }
+}
+
+impl Report for ChatReport {
+    fn text(&self) -> String {
+        let mut text = format!(
+            "one call a turn, {} turns: from the last byte of the model's tool call to the device's request frame \
+             p50 {:.0} µs, p90 {:.0} µs, p99 {:.0} µs\n\
+             three rounds of two calls, {} turns: {:.2} ms a turn (p50), of which the gateway's own {:.2} ms \
+             (p90 {:.2} ms)\n\
+             {} sessions at {} tokens/s each, for {:.0} s: gateway CPU {:.0} % of one core, memory {} ({} at most)\n\
+             from model to client, {} tokens: p50 {:.2} ms, p99 {:.2} ms, max {:.2} ms\n\
+             request bodies: cargo bench --package toolway-models\n",
+            self.single_turns,
+            self.call_to_frame_p50_us,
+            self.call_to_frame_p90_us,
+            self.call_to_frame_p99_us,
+            self.round_turns,
+            self.turn_ms_p50,
+            self.own_ms_p50,
+            self.own_ms_p90,
+            self.sessions,
+            self.tokens_per_s,
+            self.seconds,
+            self.cpu_cores * 100.0,
+            size(self.rss_bytes as f64),
+            size(self.peak_rss_bytes as f64),
+            self.tokens,
+            self.chunk_p50_us / 1e3,
+            self.chunk_p99_us / 1e3,
+            self.chunk_max_us / 1e3,
+        );
+        for error in &self.errors {
+            let _ = writeln!(text, "error: {error}");
+        }
+        text
+    }
+
+    fn sound(&self) -> bool {
+        self.single_turns > 0 && self.round_turns > 0 && self.tokens > 0 && self.errors.is_empty()
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
+use crate::chat::ChatReport;
 use crate::idle::IdleReport;
 use crate::load::LoadReport;
 use crate::register::RegisterReport;
@@ -25,6 +26,8 @@ pub(crate) enum Unit {
     Bytes,
     /// Devices.
     Devices,
+    /// Hundredths.
+    Percent,
 }
 
 impl Unit {
@@ -36,6 +39,7 @@ impl Unit {
             Self::PerSecond => format!("{value:.0}/s"),
             Self::Bytes => size(value),
             Self::Devices => format!("{value:.0}"),
+            Self::Percent => format!("{value:.0} %"),
         }
     }
 }
@@ -148,6 +152,7 @@ pub(crate) struct Table {
     pub(crate) idles: Vec<IdleReport>,
     pub(crate) registers: Vec<RegisterReport>,
     pub(crate) starts: Vec<StartReport>,
+    pub(crate) chats: Vec<ChatReport>,
     /// Parts that could not be measured, and why.
     pub(crate) failed: Vec<String>,
 }

@@ -21,18 +21,26 @@ pub(crate) const DATABASE: &str = "toolway.db";
 pub(crate) const SETTINGS: &str = "toolway.toml";
 /// The owner's token's entry.
 pub(crate) const OWNER_TOKEN: &str = "owner.token";
+/// The entry of the model providers.
+pub(crate) const MODELS: &str = "models.toml";
+/// The entry of what models cost.
+pub(crate) const PRICES: &str = "prices.toml";
 /// Entries in the folder of certificate and key.
 pub(crate) const TLS: &[&str] = &["tls/cert.pem", "tls/key.pem"];
 /// How the entries of kept credentials start.
 pub(crate) const DEVICES: &str = "devices/";
 /// How the entries of the owner's own tools start.
 pub(crate) const TOOLS: &str = "tools/";
+/// How the entries of agents that stand in files start.
+pub(crate) const AGENTS: &str = "agents/";
 /// How the entries of secrets start.
 pub(crate) const SECRETS: &str = "secrets/";
 /// The form that this program writes and reads.
 const FORMAT: u32 = 1;
-/// No entry but the database is larger.
+/// No entry but the database and the prices is larger.
 const MAX_SMALL: u64 = 1 << 20;
+/// The prices are not larger, of which there may be many.
+const MAX_PRICES: u64 = 8 << 20;
 /// No backup has more entries.
 const MAX_ENTRIES: usize = 4096;
 
@@ -193,7 +201,12 @@ fn read_manifest(entry: &mut tar::Entry<'_, impl Read>) -> Result<Manifest, Stri
         if !may_be_in_a_backup(&listed.name) {
             return Err(format!("it lists {:?}, which no backup has", listed.name));
         }
-        if listed.name != DATABASE && listed.size > MAX_SMALL {
+        let most = match listed.name.as_str() {
+            DATABASE => u64::MAX,
+            PRICES => MAX_PRICES,
+            _ => MAX_SMALL,
+        };
+        if listed.size > most {
             return Err(format!("{:?} in it is too large", listed.name));
         }
     }
@@ -207,8 +220,9 @@ pub(crate) fn may_be_in_a_backup(name: &str) -> bool {
     let within = |folder: &str, ending: &str| {
         name.strip_prefix(folder).is_some_and(|name| file(name) && name.ends_with(ending))
     };
-    [DATABASE, SETTINGS, OWNER_TOKEN].contains(&name)
+    [DATABASE, SETTINGS, OWNER_TOKEN, MODELS, PRICES].contains(&name)
         || TLS.contains(&name)
+        || within(AGENTS, ".toml")
         || within(DEVICES, ".json")
         || within(TOOLS, ".toml")
         || within(SECRETS, "")

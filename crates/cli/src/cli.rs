@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    approvals, backup, calls, completions, config, device, devices, doctor, grants, man, pair, policy,
-    restore, secrets, serve, tokens, tools, version,
+    agents, approvals, backup, calls, chat, completions, config, device, devices, doctor, grants, man,
+    models, pair, policy, prices, restore, secrets, serve, sessions, tokens, tools, usage, version,
 };
 use crate::context::Context;
 use crate::report::{Done, Failure};
@@ -50,6 +50,22 @@ pub(crate) enum Command {
     /// Who offers tools: list, rename, revoke
     #[command(subcommand)]
     Devices(devices::DevicesCommand),
+    /// Model providers: add, list, remove, test; presets lists those that are known
+    #[command(subcommand)]
+    Models(models::ModelsCommand),
+    /// Who can be talked to: list, show, set, remove; pick ticks the tools of one in a list
+    #[command(subcommand)]
+    Agents(agents::AgentsCommand),
+    /// Talk to an agent, here or in one message; its tool calls are shown as they happen
+    Chat(Box<chat::ChatArgs>),
+    /// The conversations that are kept: list, show, rename, delete, export
+    #[command(subcommand)]
+    Sessions(sessions::SessionsCommand),
+    /// What conversations took: tokens and cost by day, model, agent or tool
+    Usage(usage::UsageArgs),
+    /// What models cost: list, import
+    #[command(subcommand)]
+    Prices(prices::PricesCommand),
     /// The record of tool calls: list, show, tail, export, remove, purge
     #[command(subcommand)]
     Calls(calls::CallsCommand),
@@ -97,6 +113,12 @@ pub(crate) fn run(command: Command, context: &Context) -> Done {
         Command::Device(args) => wait(device::run(args, context)),
         Command::Tools(command) => wait(tools::run(command, context)),
         Command::Devices(command) => wait(devices::run(command, context)),
+        Command::Models(command) => wait(models::run(command, context)),
+        Command::Prices(command) => wait(prices::run(command, context)),
+        Command::Agents(command) => wait(agents::run(command, context)),
+        Command::Chat(args) => wait(chat::run(*args, context)),
+        Command::Sessions(command) => wait(sessions::run(command, context)),
+        Command::Usage(args) => wait(usage::run(&args, context)),
         Command::Calls(command) => wait(calls::run(command, context)),
         Command::Policy(command) => wait(policy::run(command, context)),
         Command::Approvals(command) => wait(approvals::run(command, context)),

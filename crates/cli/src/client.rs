@@ -104,6 +104,16 @@ impl Client {
         self.answer(self.request(method, path)?.timeout(PATIENCE)).await
     }
 
+    /// The same, with a query.
+    pub(crate) async fn ask_with(
+        &self,
+        method: Method,
+        path: &[&str],
+        query: &[(&str, String)],
+    ) -> Done<String> {
+        self.answer(self.request_with(method, path, query)?.timeout(PATIENCE)).await
+    }
+
     /// Asks for something; gives the JSON text as it came.
     pub(crate) async fn send(
         &self,

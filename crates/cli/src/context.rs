@@ -66,6 +66,11 @@ impl Context {
         TimeZone::system()
     }
 
+    /// How far this person's clock is ahead of the world's, now, in seconds.
+    pub(crate) fn offset_s(&self) -> i32 {
+        self.zone().to_offset(self.clock.now()).seconds()
+    }
+
     /// Tells moments as this person sees them.
     pub(crate) fn moments(&self) -> Moments {
         Moments::new(self.now_ms(), self.zone())

@@ -21,6 +21,29 @@ pub(crate) struct Stream {
     pub(crate) colour: bool,
     /// How many columns it has, where that is known.
     pub(crate) width: Option<usize>,
+    /// How many lines it shows, where that is known and what is shown can be changed.
+    pub(crate) height: Option<usize>,
+}
+
+impl Stream {
+    /// Standard output with the size that it has now, which a person may have changed.
+    pub(crate) fn stdout_now(self) -> Self {
+        self.sized(size(terminal_size::terminal_size_of(std::io::stdout())))
+    }
+
+    /// The same of standard error.
+    pub(crate) fn stderr_now(self) -> Self {
+        self.sized(size(terminal_size::terminal_size_of(std::io::stderr())))
+    }
+
+    fn sized(self, size: Option<(usize, usize)>) -> Self {
+        match size {
+            Some((width, height)) if self.is_terminal => {
+                Self { width: Some(width), height: self.height.map(|_| height), ..self }
+            }
+            _ => self,
+        }
+    }
 }
 
 /// The surroundings as they were when the program started.
@@ -41,19 +64,18 @@ impl Environment {
     pub(crate) fn read() -> Self {
         let variables: Vec<_> = std::env::vars_os().collect();
         let colour = colour_allowed(&variables);
-        let stream = |is_terminal: bool, width: Option<usize>| Stream {
+        let is_dumb = is_dumb(&variables);
+        let stream = |is_terminal: bool, size: Option<(usize, usize)>| Stream {
             is_terminal,
             colour: is_terminal && colour,
-            width: if is_terminal { width } else { None },
-        };
-        let width = |size: Option<(terminal_size::Width, terminal_size::Height)>| {
-            size.map(|(terminal_size::Width(columns), _)| usize::from(columns)).filter(|columns| *columns > 0)
+            width: size.filter(|_| is_terminal).map(|(columns, _)| columns),
+            height: size.filter(|_| is_terminal && !is_dumb).map(|(_, lines)| lines),
         };
         let (stdout, stderr) = (std::io::stdout(), std::io::stderr());
         Self {
             stdin_is_terminal: std::io::stdin().is_terminal(),
-            stdout: stream(stdout.is_terminal(), width(terminal_size::terminal_size_of(&stdout))),
-            stderr: stream(stderr.is_terminal(), width(terminal_size::terminal_size_of(&stderr))),
+            stdout: stream(stdout.is_terminal(), size(terminal_size::terminal_size_of(&stdout))),
+            stderr: stream(stderr.is_terminal(), size(terminal_size::terminal_size_of(&stderr))),
             home: std::env::home_dir().filter(|home| !home.as_os_str().is_empty()),
             variables,
         }
@@ -95,10 +117,21 @@ impl Environment {
     }
 }
 
+/// Columns and lines of a terminal, where they are known.
+fn size(found: Option<(terminal_size::Width, terminal_size::Height)>) -> Option<(usize, usize)> {
+    let (terminal_size::Width(columns), terminal_size::Height(lines)) = found?;
+    Some((usize::from(columns), usize::from(lines))).filter(|(columns, lines)| *columns > 0 && *lines > 0)
+}
+
 /// `NO_COLOR` set to anything but nothing forbids it, and so does a terminal that says it is a dumb one.
 fn colour_allowed(variables: &[(OsString, OsString)]) -> bool {
     let value = |name: &str| variables.iter().find(|(known, _)| known.as_os_str() == name).map(|(_, it)| it);
-    value("NO_COLOR").is_none_or(|it| it.is_empty()) && value("TERM").is_none_or(|it| it != "dumb")
+    value("NO_COLOR").is_none_or(|it| it.is_empty()) && !is_dumb(variables)
+}
+
+/// Whether the terminal says that it can do nothing but show one line after the other.
+fn is_dumb(variables: &[(OsString, OsString)]) -> bool {
+    variables.iter().any(|(name, value)| name.as_os_str() == "TERM" && value.as_os_str() == "dumb")
 }
 
 #[cfg(test)]

@@ -21,6 +21,10 @@ const OURS: &[&str] = &[
     "tools",
     "secrets",
     "files",
+    "agents",
+    "models.toml",
+    "prices.toml",
+    "chat.history",
 ];
 
 /// Where a gateway keeps everything.
@@ -106,6 +110,26 @@ impl DataFolder {
     /// Secrets that tools and hooks name, one file each.
     pub(crate) fn secrets(&self) -> PathBuf {
         self.path.join("secrets")
+    }
+
+    /// The model providers.
+    pub(crate) fn models(&self) -> PathBuf {
+        self.path.join("models.toml")
+    }
+
+    /// What models cost.
+    pub(crate) fn prices(&self) -> PathBuf {
+        self.path.join("prices.toml")
+    }
+
+    /// Agents that stand in files.
+    pub(crate) fn agents(&self) -> PathBuf {
+        self.path.join("agents")
+    }
+
+    /// What was typed in conversations.
+    pub(crate) fn chat_history(&self) -> PathBuf {
+        self.path.join("chat.history")
     }
 
     /// Makes the folder where it is missing, for its owner alone. One that is there and open to others is closed

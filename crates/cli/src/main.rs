@@ -18,6 +18,7 @@ mod secrets;
 mod settings;
 mod signals;
 mod surroundings;
+mod terminal;
 mod when;
 
 use std::process::ExitCode;

@@ -1,8 +1,11 @@
 //! Output. Data goes to standard output, notes to standard error; this is the one place that writes either
 //! (errors apart, which [`crate::report`] tells).
 
+pub(crate) mod amount;
 pub(crate) mod escape;
 pub(crate) mod json;
+pub(crate) mod live;
+pub(crate) mod markdown;
 pub(crate) mod qr;
 pub(crate) mod style;
 pub(crate) mod table;

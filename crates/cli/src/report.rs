@@ -136,6 +136,11 @@ impl Failure {
         if self.0.hints.is_empty() { None } else { Some(self.0.hints.join("; ")) }
     }
 
+    /// Whether it has been said already.
+    pub(crate) fn is_told(&self) -> bool {
+        self.0.told
+    }
+
     /// The word for programs.
     pub(crate) fn word(&self) -> &str {
         &self.0.code

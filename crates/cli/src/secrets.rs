@@ -1,6 +1,8 @@
 //! Secrets that tools and hooks name instead of holding them: read from variables and files, and kept in the data
 //! folder's `secrets`, one file (0600) each. A secret comes in over standard input and never goes out again.
 
+pub(crate) mod keyring;
+
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io::{ErrorKind, Read};
@@ -46,6 +48,10 @@ impl SecretReader for Kept {
             secret => Ok(SecretString::from(secret.to_owned())),
         })
         .map_err(|problem| SecretError::Unreadable { place: source.clone(), problem })
+    }
+
+    fn keyring(&self, name: &str) -> Result<SecretString, String> {
+        keyring::read(name)
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 use toolway_types::{CallId, Clock, Outcome, ToolId};
@@ -18,7 +19,7 @@ use crate::caller::Caller;
 use crate::changed::ChangedTools;
 use crate::consent::{Grants, NoKeeper, QuestionSink, Questions};
 use crate::hook::HookEntry;
-use crate::policy::{Limiter, Policy};
+use crate::policy::{AgentScopes, Limiter, Policy};
 use crate::progress::ProgressSink;
 use crate::record::{Durations, NoRecorder, Recorder};
 use crate::registry::Registry;
@@ -160,6 +161,8 @@ pub struct Engine {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) settings: ArcSwap<EngineSettings>,
     pub(crate) policy: ArcSwap<Policy>,
+    /// What agents may use, which every policy is given. Held while either changes.
+    agents: Mutex<Option<Arc<AgentScopes>>>,
     pub(crate) hooks: ArcSwap<Arc<[HookEntry]>>,
     pub(crate) grants: Grants,
     pub(crate) questions: Questions,
@@ -264,6 +267,7 @@ impl Engine {
             clock,
             settings: ArcSwap::from_pointee(settings),
             policy: ArcSwap::from_pointee(policy),
+            agents: Mutex::default(),
             hooks: ArcSwap::from_pointee(Arc::from([])),
             grants,
             questions: Questions::default(),
@@ -291,7 +295,17 @@ impl Engine {
 
     /// Takes other rules, from the next call on. What principals have used of their limits stays counted.
     pub fn set_policy(&self, policy: Policy) {
-        self.policy.store(Arc::new(policy));
+        let agents = self.agents.lock();
+        self.policy.store(Arc::new(policy.with_agents(agents.clone())));
+    }
+
+    /// Says what agents may use, from the next call on; other rules do not change it. Until it is said, agents may
+    /// use what the rules let their callers use.
+    pub fn set_agents(&self, scopes: AgentScopes) {
+        let scopes = Some(Arc::new(scopes));
+        let mut agents = self.agents.lock();
+        self.policy.store(Arc::new(self.policy.load().with_agents(scopes.clone())));
+        *agents = scopes;
     }
 
     /// Takes other hooks, from the next call on. They are asked in this order.

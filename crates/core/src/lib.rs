@@ -36,7 +36,7 @@ pub use engine::{Call, Engine, EngineParts, EngineSettings, Finished, REDACTED};
 pub use function::{function, function_with_schema};
 pub use glob::{BadGlob, Globs};
 pub use hook::{After, Before, Hook, HookEntry, HookFault, HookedCall, OnFault};
-pub use policy::{Explanation, Policy, PolicyProblem};
+pub use policy::{AgentScope, AgentScopes, Explanation, Policy, PolicyProblem};
 pub use progress::{Progress, ProgressSink};
 pub use record::{
     CallNotes, ClosedCall, Commit, Durations, EarlierCall, IdempotencyKey, NoRecorder, OpenedCall, Recorder,

@@ -2,8 +2,10 @@
 //! is neither listed nor callable, and looks as if it did not exist.
 //!
 //! Rules are the owner's ([`definition`]); of each list the first that fits a call decides. Decisions are cached
-//! per caller and tool for as long as the rules stand.
+//! per caller and tool for as long as the rules stand. Before them comes what a caller's agent may use
+//! ([`AgentScopes`]).
 
+mod agents;
 mod cache;
 mod compile;
 pub mod definition;
@@ -12,24 +14,39 @@ mod index;
 mod limits;
 mod selector;
 
+use std::sync::Arc;
+
 use toolway_types::{Slug, ToolId};
 
 use crate::caller::Caller;
 use crate::glob::Globs;
 use crate::permission;
 use crate::spec::ToolSpec;
+use agents::ByAgent;
 use cache::{Cache, Fitting};
 use definition::{ApprovalMode, ChangedTools, Effect, PermissionState, RuleDefinition};
 use index::ToolIndex;
 use selector::{Selector, Traits};
 
+pub use agents::{AgentScope, AgentScopes};
 pub use compile::PolicyProblem;
 pub use explain::{Explanation, PermissionExplanation};
 pub(crate) use limits::Limiter;
 
 /// All the rules that hold.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Policy {
+    ruleset: Arc<Ruleset>,
+    /// What agents may use; none where nobody says, and then agents change nothing.
+    agents: Option<Arc<AgentScopes>>,
+    /// Whether it matters to a decision what a tool does.
+    asks_for_traits: bool,
+    cache: Cache,
+}
+
+/// The owner's rules.
+#[derive(Debug)]
+struct Ruleset {
     default: Effect,
     trusted: Globs,
     changed_tools: ChangedTools,
@@ -40,9 +57,6 @@ pub struct Policy {
     permissions: Vec<PermissionRule>,
     rules_by_tool: ToolIndex,
     approval_by_tool: ToolIndex,
-    /// Whether it matters to a decision what a tool does.
-    asks_for_traits: bool,
-    cache: Cache,
 }
 
 #[derive(Debug)]
@@ -73,8 +87,16 @@ pub(crate) struct Decision {
     pub(crate) effect: Effect,
     /// The rule that decided; none where the default did.
     rule: Option<u16>,
-    /// What the approval settings say, apart from the rule.
+    /// What the approval settings and the agent say, apart from the rule.
     approval: Approval,
+    /// Whether the caller's agent keeps the tool from it.
+    outside: bool,
+}
+
+impl Decision {
+    fn deny(outside: bool) -> Self {
+        Self { effect: Effect::Deny, rule: None, approval: Approval::NotNeeded, outside }
+    }
 }
 
 /// Whether a person is asked, and who may answer.
@@ -91,7 +113,7 @@ impl Approval {
     }
 }
 
-impl Default for Policy {
+impl Default for Ruleset {
     /// Every tool for everyone whose role may call tools.
     fn default() -> Self {
         Self {
@@ -105,62 +127,20 @@ impl Default for Policy {
             permissions: Vec::new(),
             rules_by_tool: ToolIndex::default(),
             approval_by_tool: ToolIndex::default(),
-            asks_for_traits: false,
-            cache: Cache::default(),
         }
     }
 }
 
-impl Policy {
-    /// Whether this caller may list and call this tool. `spec` is none where its source is away: then a rule that
-    /// depends on what the tool does is taken as the cautious one.
-    #[must_use]
-    pub fn may_use(&self, caller: &Caller, tool: &ToolId, spec: Option<&ToolSpec>) -> bool {
-        self.decide(caller, tool, spec).effect != Effect::Deny
+impl Ruleset {
+    /// Whether it matters to a decision what a tool does.
+    fn asks_for_traits(&self) -> bool {
+        let by_rule = self.rules.iter().any(|rule| rule.selector.asks_for_traits());
+        let by_approval =
+            |rule: &ApprovalRule| rule.selector.asks_for_traits() || rule.mode == ApprovalMode::Writes;
+        by_rule || self.approval.iter().any(by_approval) || self.default_approval == ApprovalMode::Writes
     }
 
-    /// Whether there are rules that could deny something.
-    pub(crate) fn has_rules(&self) -> bool {
-        !self.rules.is_empty()
-    }
-
-    /// Whether a source's word on what its tools do is believed.
-    #[must_use]
-    pub fn trusts(&self, source: &Slug) -> bool {
-        self.trusted.matches(source.as_str())
-    }
-
-    /// Whether a tool that has changed waits for the owner.
-    #[must_use]
-    pub fn holds_changed_tools(&self) -> bool {
-        self.changed_tools == ChangedTools::Ask
-    }
-
-    pub(crate) fn decide(&self, caller: &Caller, tool: &ToolId, spec: Option<&ToolSpec>) -> Decision {
-        if !caller.principal.role.may_call() {
-            return Decision { effect: Effect::Deny, rule: None, approval: Approval::NotNeeded };
-        }
-        if self.rules.is_empty() && self.approval.is_empty() && self.default_approval != ApprovalMode::Writes
-        {
-            let approval = match self.default_approval {
-                ApprovalMode::Always => Approval::Owner,
-                _ => Approval::NotNeeded,
-            };
-            return Decision { effect: self.default, rule: None, approval };
-        }
-        let traits = match self.asks_for_traits {
-            true => Traits::of(spec, self.trusts(&tool.source)),
-            false => Traits::of(None, false),
-        };
-        let fitting = || Fitting {
-            rules: self.rules.iter().map(|rule| rule.selector.fits_caller(caller)).collect(),
-            approval: self.approval.iter().map(|rule| rule.selector.fits_caller(caller)).collect(),
-        };
-        self.cache
-            .decision(caller, tool, traits, fitting, |fitting| self.look(fitting, &tool.to_string(), traits))
-    }
-
-    fn look(&self, fitting: &Fitting, id: &str, traits: Traits) -> Decision {
+    fn look(&self, fitting: &Fitting, id: &str, traits: Traits, agents: ApprovalMode) -> Decision {
         let for_tool = self.rules_by_tool.fitting(id);
         let both = fitting.rules.iter().zip(&for_tool).zip(&self.rules);
         let place = both.into_iter().position(|((for_caller, for_tool), rule)| {
@@ -179,17 +159,107 @@ impl Policy {
             .map(|(_, rule)| rule);
         let (mode, caller_may_answer) =
             approval.map_or((self.default_approval, false), |rule| (rule.mode, rule.caller_may_answer));
-        let needed = match mode {
+        let needed = match stricter(mode, agents) {
             ApprovalMode::Never => false,
             ApprovalMode::Writes => !traits.read_only,
             ApprovalMode::Always => true,
         };
         let approval = if needed { Approval::needed(caller_may_answer) } else { Approval::NotNeeded };
-        Decision { effect, rule: place.and_then(|at| u16::try_from(at).ok()), approval }
+        Decision { effect, rule: place.and_then(|at| u16::try_from(at).ok()), approval, outside: false }
+    }
+}
+
+/// The one of the two that has more calls wait.
+fn stricter(one: ApprovalMode, other: ApprovalMode) -> ApprovalMode {
+    match (one, other) {
+        (ApprovalMode::Always, _) | (_, ApprovalMode::Always) => ApprovalMode::Always,
+        (ApprovalMode::Writes, _) | (_, ApprovalMode::Writes) => ApprovalMode::Writes,
+        (ApprovalMode::Never, ApprovalMode::Never) => ApprovalMode::Never,
+    }
+}
+
+impl Policy {
+    /// Whether this caller may list and call this tool. `spec` is none where its source is away: then a rule that
+    /// depends on what the tool does is taken as the cautious one.
+    #[must_use]
+    pub fn may_use(&self, caller: &Caller, tool: &ToolId, spec: Option<&ToolSpec>) -> bool {
+        self.decide(caller, tool, spec).effect != Effect::Deny
+    }
+
+    /// These rules, with what agents may use. What was decided before is forgotten.
+    pub(crate) fn with_agents(&self, agents: Option<Arc<AgentScopes>>) -> Self {
+        let asks_for_traits =
+            self.ruleset.asks_for_traits() || agents.as_ref().is_some_and(|agents| agents.ask_for_traits());
+        Self { ruleset: Arc::clone(&self.ruleset), agents, asks_for_traits, cache: Cache::default() }
+    }
+
+    /// Whether there is anything that could deny something.
+    pub(crate) fn may_deny(&self) -> bool {
+        !self.ruleset.rules.is_empty() || self.agents.is_some()
+    }
+
+    /// Whether a source's word on what its tools do is believed.
+    #[must_use]
+    pub fn trusts(&self, source: &Slug) -> bool {
+        self.ruleset.trusted.matches(source.as_str())
+    }
+
+    /// Whether a tool that has changed waits for the owner.
+    #[must_use]
+    pub fn holds_changed_tools(&self) -> bool {
+        self.ruleset.changed_tools == ChangedTools::Ask
+    }
+
+    pub(crate) fn decide(&self, caller: &Caller, tool: &ToolId, spec: Option<&ToolSpec>) -> Decision {
+        if !caller.principal.role.may_call() {
+            return Decision::deny(false);
+        }
+        match ByAgent::of(self.agents.as_deref(), caller, tool) {
+            ByAgent::Outside => Decision::deny(true),
+            ByAgent::Within(approval) => self.decide_by_rules(caller, tool, spec, approval),
+        }
+    }
+
+    /// What the rules say. `agents` is which calls wait by the word of the caller's agent.
+    fn decide_by_rules(
+        &self,
+        caller: &Caller,
+        tool: &ToolId,
+        spec: Option<&ToolSpec>,
+        agents: ApprovalMode,
+    ) -> Decision {
+        let rules = &*self.ruleset;
+        let mode = stricter(rules.default_approval, agents);
+        if rules.rules.is_empty() && rules.approval.is_empty() && mode != ApprovalMode::Writes {
+            let approval = match mode {
+                ApprovalMode::Always => Approval::Owner,
+                _ => Approval::NotNeeded,
+            };
+            return Decision { effect: rules.default, rule: None, approval, outside: false };
+        }
+        let traits = match self.asks_for_traits {
+            true => Traits::of(spec, self.trusts(&tool.source)),
+            false => Traits::of(None, false),
+        };
+        let fitting = || Fitting {
+            rules: rules.rules.iter().map(|rule| rule.selector.fits_caller(caller)).collect(),
+            approval: rules.approval.iter().map(|rule| rule.selector.fits_caller(caller)).collect(),
+        };
+        // Of one caller, whose agent is a part of it, there is one such mode for as long as this lives.
+        let look = |fitting: &Fitting| rules.look(fitting, &tool.to_string(), traits, agents);
+        self.cache.decision(caller, tool, traits, fitting, look)
     }
 
     fn rule(&self, decision: Decision) -> Option<&Rule> {
-        decision.rule.and_then(|at| self.rules.get(usize::from(at)))
+        decision.rule.and_then(|at| self.ruleset.rules.get(usize::from(at)))
+    }
+
+    /// What decided: a rule by its name, or the caller's agent.
+    pub(crate) fn decided_by(&self, decision: Decision, caller: &Caller) -> Option<String> {
+        match (decision.outside, caller.agent()) {
+            (true, Some(agent)) => Some(format!("agent:{agent}")),
+            _ => self.rule_name(decision).map(str::to_owned),
+        }
     }
 
     /// The name of the rule that decided.
@@ -221,17 +291,18 @@ impl Policy {
         tool: &ToolId,
         spec: &ToolSpec,
     ) -> PermissionState {
-        if self.permissions.is_empty() {
-            return self.default_permission;
+        let rules = &*self.ruleset;
+        if rules.permissions.is_empty() {
+            return rules.default_permission;
         }
         let traits = Traits::of(Some(spec), self.trusts(&tool.source));
         let id = tool.to_string();
-        let found = self.permissions.iter().find(|rule| {
+        let found = rules.permissions.iter().find(|rule| {
             rule.permission.matches(permission)
                 && rule.selector.fits_caller(caller)
                 && rule.selector.fits_tool(&id, traits, true)
         });
-        found.map_or(self.default_permission, |rule| rule.state)
+        found.map_or(rules.default_permission, |rule| rule.state)
     }
 
     /// The permissions of a tool that are checked here, and their states.

@@ -17,6 +17,7 @@ use toolway_types::Clock;
 use crate::access::interfaces::own_addresses;
 use crate::access::{Access, AccessError};
 use crate::changes::Changes;
+use crate::chat::{self, Chat, ChatParts};
 use crate::grants::{self, StoredGrants};
 use crate::http;
 use crate::listen::Address;
@@ -125,6 +126,15 @@ impl Gateway {
             Rules::open(Arc::clone(&engine), store.clone(), Arc::clone(&clock), &settings, origin).await?;
         let (changes, comparing) =
             Changes::open(Arc::clone(&engine), store.clone(), Arc::clone(&clock)).await?;
+        let chat = Chat::open(ChatParts {
+            engine: Arc::clone(&engine),
+            store: store.clone(),
+            clock: Arc::clone(&clock),
+            data_dir: data_dir.clone(),
+            surroundings: tools.clone(),
+            settings: &settings,
+        })
+        .await?;
         let toolbox =
             Toolbox::open(Arc::clone(&engine), Arc::clone(&clock), data_dir.clone(), tools, &settings)
                 .await
@@ -148,6 +158,7 @@ impl Gateway {
             toolbox,
             rules,
             changes,
+            chat,
             tail,
             specs: Arc::new(SpecCache::default()),
             tls,
@@ -161,6 +172,7 @@ impl Gateway {
             background.spawn(Arc::clone(tls).watch(stop_background.clone()));
         }
         background.spawn(toolbox::watch(Arc::clone(&app.toolbox), stop_background.clone()));
+        background.spawn(chat::watch(Arc::clone(&app.chat), stop_background.clone()));
         background.spawn(until(stop_background.clone(), comparing));
         background.spawn(retain(app.store.clone(), stop_background.clone()));
         let serving = serve::serve(
@@ -216,17 +228,22 @@ impl Gateway {
         self.app.rules.apply(settings, origin).await?;
         tools.put_in_force();
         self.app.engine.configure(engine_settings(settings));
+        self.app.chat.apply(settings);
         Ok(())
     }
 
-    /// Stops within `timeouts.shutdown_s`: accepts nothing more, lets calls end or ends them, closes sockets
-    /// with a reason, writes what waits to be written.
+    /// Stops within `timeouts.shutdown_s`: accepts nothing more, lets turns and calls end or ends them, closes
+    /// sockets with a reason, writes what waits to be written.
     pub async fn shut_down(self) {
         let within = self.app.settings.timeouts.shutdown_s.duration();
         let deadline = Instant::now() + within;
         self.serving.stop_accepting();
-        // Half for calls to end by themselves; the other half for their callers to hear of it.
-        self.app.engine.shut_down(within / 2).await;
+        // Half for turns, and then for other calls, to end by themselves; the other half for whoever waits for them
+        // to hear of it. What a turn calls is a call, so turns end first.
+        self.app.chat.conversations.shut_down(within / 4).await;
+        let half = within.saturating_sub(within / 2);
+        let left = deadline.saturating_duration_since(Instant::now()).saturating_sub(half);
+        self.app.engine.shut_down(left).await;
         self.app.closing.cancel();
         self.stop_background.cancel();
         let left = self.serving.shut_down(deadline.saturating_duration_since(Instant::now())).await;

@@ -2,10 +2,13 @@
 //! origins, log), [`extract`] (bodies, queries, paths) and [`error`] (the one form of every refusal).
 //! Handlers translate and delegate; no rule lives here.
 
+mod agents;
 mod approvals;
 mod call_status;
 mod call_stream;
 mod calls;
+mod chat;
+mod conversion;
 mod described;
 mod devices;
 pub mod error;
@@ -16,16 +19,22 @@ mod grants;
 pub mod guard;
 pub mod health;
 pub mod metrics;
+mod models;
+mod openai;
 pub mod openapi;
 pub mod pair;
 mod policy;
+mod refusals;
 mod reload;
 mod resources;
+mod sessions;
+mod shown;
 mod status;
 pub mod tokens;
 mod tool_changes;
 mod tools;
 mod unread;
+mod usage;
 
 use std::sync::Arc;
 
@@ -36,6 +45,7 @@ use axum::routing::get;
 
 pub use error::ApiError;
 pub use extract::{JsonBody, OptionalJsonBody, PathOf, QueryOf};
+pub(crate) use refusals::agent_forbidden;
 
 use self::resources::Resources;
 use crate::page;
@@ -57,6 +67,11 @@ fn resources() -> Resources {
         .merge(approvals::routes())
         .merge(grants::routes())
         .merge(policy::routes())
+        .merge(chat::routes())
+        .merge(sessions::routes())
+        .merge(agents::routes())
+        .merge(models::routes())
+        .merge(usage::routes())
         .merge(openapi::routes())
 }
 
@@ -66,6 +81,7 @@ pub fn router(app: Arc<App>) -> Router {
         .router()
         .route("/", get(page::show))
         .merge(upgrade::routes())
+        .merge(openai::routes())
         .fallback(error::no_such_path)
         .method_not_allowed_fallback(error::no_such_method)
         // Bodies are bounded where they are read, each resource by its own limit.

@@ -8,6 +8,7 @@
 
 pub mod access;
 mod changes;
+pub mod chat;
 mod files;
 mod gateway;
 mod grants;

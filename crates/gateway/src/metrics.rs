@@ -16,7 +16,7 @@ use toolway_core::ClosedCall;
 use toolway_types::{Code, Outcome};
 use toolway_wire::from_gateway::ResultStatus;
 
-use crate::socket::session::Kind;
+use crate::socket::peer::Kind;
 
 /// Upper bounds of the classes of call durations, in seconds: 100 µs to an hour.
 const DURATIONS: &[f64] = &[

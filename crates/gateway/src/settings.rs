@@ -4,6 +4,7 @@
 //! (file, environment, flags) and deserialises the result. The words on each field are what
 //! [`describe`] gives and what `config show` prints.
 
+mod chat;
 mod describe;
 mod limits;
 mod listen;
@@ -23,6 +24,7 @@ use toolway_core::policy::definition::{ApprovalSettings, PermissionSettings, Pol
 use toolway_tools::hooks::HookSettings;
 use toolway_tools::secrets::SecretSource;
 
+pub use chat::{BudgetSettings, ChatSettings, OnExceeded};
 pub use describe::{SettingInfo, describe, schema};
 pub use limits::LimitSettings;
 pub use listen::{DEFAULT_PORT, Listen};
@@ -65,6 +67,10 @@ pub struct Settings {
     pub timeouts: TimeoutSettings,
     /// The record of calls.
     pub calls: CallSettings,
+    /// Conversations with models.
+    pub chat: ChatSettings,
+    /// What models may cost.
+    pub budget: BudgetSettings,
     /// Who may use which tool, and how much.
     pub policy: PolicySettings,
     /// Which calls wait for a person's approval.
@@ -106,6 +112,8 @@ impl Settings {
             "limits.model_text_bytes",
             "limits.parallel_calls",
             "calls.redact",
+            "chat",
+            "budget",
         ];
         AT_ONCE
             .iter()

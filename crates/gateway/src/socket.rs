@@ -1,12 +1,13 @@
-//! WebSocket connections: [`upgrade`] lets them in, [`connection`] moves frames, [`device`] and [`chat`] say
-//! what the messages mean.
+//! WebSocket connections: [`upgrade`] lets them in, [`connection`] moves frames, [`device`], [`chat`] and [`talk`]
+//! say what the messages mean.
 
 pub(crate) mod chat;
 pub(crate) mod close;
 pub(crate) mod connection;
 pub(crate) mod device;
 pub(crate) mod outbox;
+pub(crate) mod peer;
 mod questions;
 mod register;
-pub(crate) mod session;
+mod talk;
 pub(crate) mod upgrade;

@@ -15,6 +15,7 @@ use toolway_wire::limits::Limits;
 
 use crate::access::{Access, AccessError};
 use crate::changes::{Accepted, Changes};
+use crate::chat::Chat;
 use crate::grants;
 use crate::listen::Address;
 use crate::metrics::{Metrics, Readings};
@@ -69,6 +70,8 @@ pub struct App {
     pub(crate) rules: Arc<Rules>,
     /// Whether tools are what they were.
     pub(crate) changes: Arc<Changes>,
+    /// Models, agents and what is said with them.
+    pub chat: Arc<Chat>,
     /// Where ended calls can be followed.
     pub(crate) tail: Tail,
     /// Compiled specs; equal ones share one.
@@ -88,8 +91,8 @@ pub struct App {
 }
 
 impl App {
-    /// Takes in what changed outside: the owner's certificate and definitions of tools, and a database that was
-    /// restored.
+    /// Takes in what changed outside: the owner's certificate, definitions of tools, models and agents, and a
+    /// database that was restored.
     ///
     /// # Errors
     /// [`ReloadError`]; what could not be taken in stands as before.
@@ -101,10 +104,11 @@ impl App {
         self.sources.reload().await?;
         self.toolbox.reload().await;
         self.rules.reload().await?;
+        self.chat.reload().await?;
         self.engine.grants().load(grants::stored(&self.store, self.clock.now_ms()).await?);
         self.look_at_changes().await?;
         tracing::info!(
-            "read the certificate, the tokens, the sources, the owner's tools, rules and grants again"
+            "read the certificate, the tokens, the sources, the owner's tools, models, agents, rules and grants again"
         );
         Ok(())
     }

@@ -30,6 +30,7 @@ use catalogue::EngineCatalogue;
 
 pub use asked::hooks;
 pub use own::{OwnTools, web_client, web_settings};
+pub(crate) use secrets::KeptSecrets;
 pub(crate) use watch::watch;
 
 /// What the gateway's own tools and hooks are given from outside: nothing here asks the environment.

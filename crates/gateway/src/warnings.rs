@@ -8,7 +8,8 @@ use crate::state::App;
 /// Something that the owner should know.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Warning {
-    /// What it is about: the name of a setting, `calls`, `tools`, `tls` or `store`.
+    /// What it is about: the name of a setting, `agents`, `calls`, `files`, `tools`, `tls` or
+    /// `store`.
     pub(crate) about: String,
     /// What is the matter.
     pub(crate) message: String,
@@ -46,6 +47,18 @@ impl App {
             let hint = "give one of them another name, or remove it: `toolway policy list` shows them";
             Warning::new("policy.rules", rule.to_string(), hint)
         }));
+        warnings.extend(self.chat.problems().into_iter().map(|problem| Warning {
+            about: "files".to_owned(),
+            message: problem.to_string(),
+            hint: Some(problem.hint.unwrap_or_else(|| "put it right; what stood before stands".to_owned())),
+        }));
+        for agent in self.chat.agents.list() {
+            let name = &agent.definition.name;
+            warnings.extend(agent.problems.into_iter().map(|problem| {
+                let hint = "`toolway agents show` says more";
+                Warning::new("agents", format!("the agent {name:?}: {problem}"), hint)
+            }));
+        }
         if let Some(fault) = self.tls.as_ref().and_then(|tls| tls.fault()) {
             warnings.push(Warning::new(
                 "tls",

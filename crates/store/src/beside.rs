@@ -11,7 +11,7 @@ use crate::error::{StoreError, sqlite_code};
 use crate::files::{self, DATABASE, Found};
 use crate::migrate::{self, MIGRATIONS};
 use crate::options::StoreOptions;
-use crate::store::{Store, opening};
+use crate::store::{LeftOpen, Store, opening};
 
 /// SQLite's result code for a damaged file.
 const CORRUPT: i32 = 11;
@@ -41,7 +41,7 @@ impl Store {
         let mut conn = connector.writer().await.map_err(|error| opening(&path, error))?;
         // The version in the file may be behind the one in the log.
         migrate::check_known(&path, migrate::version_of(&mut conn).await?, newest)?;
-        Self::around(connector, conn, dir, clock, options, MIGRATIONS, 0)
+        Self::around(connector, conn, dir, clock, options, MIGRATIONS, LeftOpen::default())
     }
 
     /// Whether the database has this program's schema, so that [`Store::restore_from`] can fill it. One that

@@ -192,8 +192,17 @@ impl Columns<'_> {
         self.0.try_get(at).map_err(StoreError::database("read"))
     }
 
-    pub(crate) fn micros(&self, at: usize) -> Result<u64, StoreError> {
+    pub(crate) fn real_or_none(&self, at: usize) -> Result<Option<f64>, StoreError> {
+        self.0.try_get(at).map_err(StoreError::database("read"))
+    }
+
+    /// A number that is never below 0.
+    pub(crate) fn count(&self, at: usize) -> Result<u64, StoreError> {
         Ok(u64::try_from(self.number(at)?).unwrap_or(0))
+    }
+
+    pub(crate) fn micros(&self, at: usize) -> Result<u64, StoreError> {
+        self.count(at)
     }
 
     pub(crate) fn text(&self, at: usize) -> Result<Option<String>, StoreError> {
@@ -241,7 +250,7 @@ pub(crate) fn number_of<T: PartialEq>(all: &[T], one: T) -> i64 {
     all.iter().position(|known| *known == one).and_then(|at| i64::try_from(at).ok()).unwrap_or(-1)
 }
 
-fn of_number<T: Copy>(what: &'static str, all: &[T], number: i64) -> Result<T, StoreError> {
+pub(crate) fn of_number<T: Copy>(what: &'static str, all: &[T], number: i64) -> Result<T, StoreError> {
     let known = usize::try_from(number).ok().and_then(|at| all.get(at));
     known.copied().ok_or_else(|| StoreError::BadValue { what, text: number.to_string() })
 }

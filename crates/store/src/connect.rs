@@ -13,8 +13,8 @@ use crate::options::{Durability, StoreOptions};
 const CHECKPOINT_BACKSTOP: &str = "16384";
 /// Bytes of the write-ahead log's file that are kept after it was emptied.
 const LOG_KEPT: &str = "8388608";
-/// Statements that the writer keeps prepared; it has ten of its own.
-const WRITER_STATEMENTS: usize = 20;
+/// Statements that the writer keeps prepared; it has thirty of its own.
+const WRITER_STATEMENTS: usize = 40;
 /// Most readers at a time.
 const READERS: u32 = 3;
 

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::sessions::{MAX_MESSAGE_BYTES, MAX_SESSION_BYTES};
+
 /// Why the store could not do what was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -85,6 +87,37 @@ pub enum StoreError {
     /// The grant exists already.
     #[error("a grant {id} exists already")]
     GrantExists {
+        /// Its id.
+        id: String,
+    },
+    /// There is no such thing.
+    #[error("there is no {what} {id}")]
+    Missing {
+        /// What was looked for, such as `running turn`.
+        what: &'static str,
+        /// Its id.
+        id: String,
+    },
+    /// A conversation belongs to another principal.
+    #[error("the conversation {id} belongs to somebody else")]
+    SessionTaken {
+        /// Its id.
+        id: String,
+    },
+    /// A message is larger than one may be.
+    #[error(
+        "a message of {bytes} bytes is too large to be kept; the most is {MAX_MESSAGE_BYTES} bytes. \
+         Send pictures smaller, or in several messages"
+    )]
+    MessageTooLarge {
+        /// How large it is.
+        bytes: usize,
+    },
+    /// A conversation is as large as one may be.
+    #[error(
+        "the conversation {id} is full: its messages take {MAX_SESSION_BYTES} bytes, which is the most. Start a new one"
+    )]
+    SessionFull {
         /// Its id.
         id: String,
     },

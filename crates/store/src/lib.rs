@@ -1,5 +1,5 @@
-//! What Toolway keeps: tokens, sources, grants, policy rules, specs and the records of calls, in one SQLite
-//! database in the data folder.
+//! What Toolway keeps: tokens, sources, grants, policy rules, specs, agents, conversations, what models cost, and
+//! the records of calls, in one SQLite database in the data folder.
 //!
 //! [`Store::open`] makes or opens it. Everything is written by one thread ([`writer`]) over one connection,
 //! so no two parts of the gateway ever wait for each other's lock; what reads has a few connections of its
@@ -8,6 +8,7 @@
 //!
 //! This crate never reads the environment or the clock: the folder and the clock are handed in.
 
+mod agents;
 mod backup;
 mod beside;
 mod call_row;
@@ -24,12 +25,15 @@ mod recorder;
 mod restore;
 mod retention;
 mod rules;
+mod sessions;
 mod sources;
 mod specs;
 mod store;
 mod tokens;
+mod usage;
 mod writer;
 
+pub use agents::{AgentRecord, Agents};
 pub use call_row::{CallRow, CallStatus};
 pub use calls::{
     CallFilter, CallOrder, CallPage, Calls, Cursor, Removal, StatusFilter, TextFilter, ToolFilter,
@@ -41,10 +45,16 @@ pub use health::{StoreFault, StoreHealth};
 pub use options::{Durability, StoreOptions};
 pub use retention::Removed;
 pub use rules::{RuleRecord, Rules};
+pub use sessions::{
+    Appended, Begun, MAX_MESSAGE_BYTES, MAX_SEARCHED_BYTES, MAX_SESSION_BYTES, MessagePage, MessageRecord,
+    NewMessage, NewTurn, RemovedSession, SessionCursor, SessionFilter, SessionPage, SessionRecord, Sessions,
+    StoredRole, TitleBy, TokenCounts, TurnEnding, TurnOpening, TurnRecord, TurnState,
+};
 pub use sources::{SourceRecord, Sources};
 pub use specs::{Document, Fingerprint, SourceNotes, SpecNote, SpecRow, Specs};
 pub use store::Store;
 pub use tokens::{TokenRecord, Tokens};
+pub use usage::{ModelRequestRecord, RequestStatus, ToolUsageRow, Usage, UsageBy, UsageFilter, UsageRow};
 
 #[cfg(test)]
 mod tests;

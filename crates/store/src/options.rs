@@ -20,9 +20,10 @@ pub struct StoreOptions {
     /// Most bytes kept of one call's arguments, and of its outcome (1 MiB). Outcomes of calls with an
     /// idempotency key are kept whole, because a second caller is given them.
     pub record_bytes: usize,
-    /// How many days records are kept (30).
+    /// How many days records of calls are kept (30); 0 keeps them for ever.
     pub retention_days: u32,
-    /// Most bytes the database may hold (1 GiB); the oldest records go first.
+    /// Most bytes the database may hold (1 GiB), what conversations take not counted; the oldest records of calls go
+    /// first. 0 is no bound.
     pub retention_bytes: u64,
     /// Most openings and closings that wait to be written (65,536). Past it they are lost, and counted.
     pub queue_records: usize,

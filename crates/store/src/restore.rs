@@ -10,14 +10,15 @@ use crate::backup::{blocking, text_of};
 use crate::connect::Connector;
 use crate::error::{StoreError, sqlite_code};
 use crate::files::{self, Found, Scratch};
-use crate::migrate::{self, Migration};
-use crate::options::StoreOptions;
-use crate::store::{Store, close_open_calls};
+use crate::migrate;
+use crate::store::{Inner, LeftOpen, Store};
 
 impl Store {
     /// Replaces everything with a backup's contents, in one transaction. The backup is not touched: a copy of
     /// it is checked and, where it is of an older version, brought up to date first. Calls that run meanwhile
-    /// are recorded all the same; calls that were open in the backup are closed as `gateway_restarted`.
+    /// are recorded all the same; calls that were open in the backup are closed as `gateway_restarted`, and turns that
+    /// ran in it are marked as interrupted. Turns that run now have nothing to write to any more: whoever runs them
+    /// is told so when it tries.
     ///
     /// Records wait while this goes on, and calls that must be committed before they run wait with them.
     /// Whoever keeps tokens or sources in memory must load them again afterwards.
@@ -36,7 +37,7 @@ impl Store {
             }
         }
         let copy = copy_of(backup, &inner.dir).await?;
-        make_ready(copy.path(), backup, &inner.options, inner.migrations).await?;
+        make_ready(copy.path(), backup, inner).await?;
         let incoming = text_of(copy.path())?;
         self.durably(|conn| Box::pin(replace_with(conn, incoming))).await
     }
@@ -56,23 +57,18 @@ async fn copy_of(backup: &Path, dir: &Path) -> Result<Scratch, StoreError> {
 }
 
 /// Checks the copy of a backup and brings it to this program's version.
-async fn make_ready(
-    copy: &Path,
-    backup: &Path,
-    options: &StoreOptions,
-    migrations: &[Migration],
-) -> Result<(), StoreError> {
+async fn make_ready(copy: &Path, backup: &Path, inner: &Inner) -> Result<(), StoreError> {
     let failed = || checking(backup);
-    let mut conn = Connector::new(copy, options).helper().await.map_err(failed())?;
+    let mut conn = Connector::new(copy, &inner.options).helper().await.map_err(failed())?;
     let (finding,): (String,) =
         sqlx::query_as("PRAGMA integrity_check(1)").fetch_one(&mut conn).await.map_err(failed())?;
     if finding != "ok" {
         return Err(StoreError::Damaged { path: backup.to_owned(), finding });
     }
     let version = migrate::version_of(&mut conn).await?;
-    migrate::check_known(backup, version, migrate::newest(migrations))?;
-    migrate::apply(&mut conn, migrations, version).await?;
-    close_open_calls(&mut conn).await?;
+    migrate::check_known(backup, version, migrate::newest(inner.migrations))?;
+    migrate::apply(&mut conn, inner.migrations, version).await?;
+    LeftOpen::close(&mut conn, inner.clock.now_ms()).await?;
     conn.close().await.map_err(failed())
 }
 

@@ -17,6 +17,8 @@ const STEP_BYTES: i64 = 4 << 20;
 const STEP_PAGES: i64 = 128;
 /// Empty pages below which nothing is given back; new records will use them.
 const PAGES_KEPT: i64 = 256;
+/// What the account of a request to a model takes, with its places in indexes.
+const REQUEST_BYTES: i64 = 384;
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// What was thrown away.
@@ -30,7 +32,7 @@ pub struct Removed {
 
 impl Store {
     /// Throws away calls that are older than the settings allow, and the oldest where the database is larger
-    /// than it may be; calls that still run stay. With them go grants that have not counted for as long, and
+    /// than it may be without its conversations, which are kept until they are removed; calls that still run stay. With them go grants that have not counted for as long, and
     /// specs that no tool has any more. To be called now and then: it returns at once where there is nothing
     /// to do.
     ///
@@ -38,9 +40,17 @@ impl Store {
     /// What SQLite says; what was thrown away until then stays so.
     pub async fn enforce_retention(&self) -> Result<Removed, StoreError> {
         let options = &self.inner().options;
-        let oldest = self.inner().clock.now_ms() - i64::from(options.retention_days) * DAY_MS;
-        let mut removed = remove_older(self, oldest).await?;
-        let limit = i64::try_from(options.retention_bytes).unwrap_or(i64::MAX);
+        let mut removed = Removed::default();
+        let mut limit = i64::MAX;
+        if options.retention_bytes > 0 {
+            let calls = i64::try_from(options.retention_bytes).unwrap_or(i64::MAX);
+            limit = calls.saturating_add(conversation_bytes(self).await?);
+        }
+        if options.retention_days > 0 {
+            let oldest = self.inner().clock.now_ms() - i64::from(options.retention_days) * DAY_MS;
+            removed = remove_older(self, oldest).await?;
+            grants::forget_ended(self, oldest).await?;
+        }
         while Pages::read(self).await?.used_bytes() > limit {
             let calls = remove_step(self, i64::MAX).await?;
             if calls == 0 {
@@ -48,7 +58,6 @@ impl Store {
             }
             removed.calls += calls;
         }
-        grants::forget_ended(self, oldest).await?;
         specs::sweep(self).await?;
         removed.freed_bytes = give_back(self).await?;
         Ok(removed)
@@ -105,6 +114,18 @@ pub(crate) async fn remove_these(store: &Store, seqs: &[i64]) -> Result<u64, Sto
             })
         })
         .await
+}
+
+/// How many bytes conversations and their accounts take, roughly.
+async fn conversation_bytes(store: &Store) -> Result<i64, StoreError> {
+    const BYTES: &str = "SELECT (SELECT coalesce(sum(bytes), 0) FROM sessions) \
+         + ? * (SELECT count(*) FROM model_requests)";
+    let (bytes,) = sqlx::query_as(BYTES)
+        .bind(REQUEST_BYTES)
+        .fetch_one(store.readers())
+        .await
+        .map_err(StoreError::database("read of its size"))?;
+    Ok(bytes)
 }
 
 /// Gives empty pages back to the file system, but for a reserve. Answers how many bytes.

@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 use toolway_core::record::Recorder;
 use toolway_types::Clock;
 
+use crate::agents::Agents;
 use crate::backup;
 use crate::calls::Calls;
 use crate::connect::Connector;
@@ -24,9 +25,11 @@ use crate::options::StoreOptions;
 use crate::outcome;
 use crate::recorder::StoreRecorder;
 use crate::rules::Rules;
+use crate::sessions::{Sessions, close_running_turns};
 use crate::sources::Sources;
 use crate::specs::Specs;
 use crate::tokens::Tokens;
+use crate::usage::Usage;
 use crate::writer;
 use crate::writer::queue::Queue;
 use crate::writer::work::{self, OnConnection};
@@ -52,15 +55,22 @@ pub(crate) struct Inner {
     pub(crate) looking_through: tokio::sync::Mutex<()>,
     /// Bytes of documents of specs that were written since those that no tool has were last thrown away.
     pub(crate) unswept: AtomicUsize,
-    closed_at_open: u64,
+    left_open: LeftOpen,
     ended: Mutex<Option<oneshot::Receiver<()>>>,
+}
+
+/// What was found going on when the store was opened, and closed.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct LeftOpen {
+    calls: u64,
+    turns: u64,
 }
 
 impl Store {
     /// Opens the database in `dir`, and makes both where they don't exist: the folder for its owner only
     /// (0700), the files too (0600). An older database is brought up to date, after a copy of it was put into
     /// the folder `backups`. Calls that are still open, because an earlier gateway did not end properly, are
-    /// closed as `gateway_restarted`.
+    /// closed as `gateway_restarted`; turns that still run are marked as interrupted.
     ///
     /// Must be called within a tokio runtime; the readers belong to it.
     ///
@@ -87,16 +97,11 @@ impl Store {
         let connector = Connector::new(&path, &options);
         let mut conn = connector.writer().await.map_err(|error| opening(&path, error))?;
         prepare(&mut conn, found, dir, &connector, &*clock, migrations).await?;
-        let closed_at_open = close_open_calls(&mut conn).await?;
-        if closed_at_open > 0 {
-            tracing::warn!(
-                calls = closed_at_open,
-                "calls were open when the gateway last stopped; closed as gateway_restarted"
-            );
-        }
+        let left_open = LeftOpen::close(&mut conn, clock.now_ms()).await?;
+        left_open.say();
         files::tighten_database(&path)?;
 
-        Self::around(connector, conn, dir, clock, options, migrations, closed_at_open)
+        Self::around(connector, conn, dir, clock, options, migrations, left_open)
     }
 
     /// Over an open connection.
@@ -107,7 +112,7 @@ impl Store {
         clock: Arc<dyn Clock>,
         options: StoreOptions,
         migrations: &'static [Migration],
-        closed_at_open: u64,
+        left_open: LeftOpen,
     ) -> Result<Self, StoreError> {
         let queue = Arc::new(Queue::new(&options));
         let counters = Arc::new(Counters::new(Arc::clone(&clock)));
@@ -132,7 +137,7 @@ impl Store {
             long_work: tokio::sync::Mutex::new(()),
             looking_through: tokio::sync::Mutex::new(()),
             unswept: AtomicUsize::new(0),
-            closed_at_open,
+            left_open,
             ended: Mutex::new(Some(ended)),
         })))
     }
@@ -140,7 +145,13 @@ impl Store {
     /// How many calls were found open when the store was opened, and closed as `gateway_restarted`.
     #[must_use]
     pub fn closed_at_open(&self) -> u64 {
-        self.0.closed_at_open
+        self.0.left_open.calls
+    }
+
+    /// How many turns were found running when the store was opened, and marked as interrupted.
+    #[must_use]
+    pub fn interrupted_at_open(&self) -> u64 {
+        self.0.left_open.turns
     }
 
     /// The database's file.
@@ -189,6 +200,24 @@ impl Store {
     #[must_use]
     pub fn specs(&self) -> Specs<'_> {
         Specs(self)
+    }
+
+    /// The agents that were made over the network or on the command line.
+    #[must_use]
+    pub fn agents(&self) -> Agents<'_> {
+        Agents(self)
+    }
+
+    /// The conversations.
+    #[must_use]
+    pub fn sessions(&self) -> Sessions<'_> {
+        Sessions { store: self, principal: None }
+    }
+
+    /// What models were asked, and what it cost.
+    #[must_use]
+    pub fn usage(&self) -> Usage<'_> {
+        Usage(self)
     }
 
     /// How the recording of calls fares.
@@ -331,8 +360,27 @@ async fn prepare(
     migrate::apply(conn, migrations, version).await
 }
 
-/// Closes calls whose end nobody saw.
-pub(crate) async fn close_open_calls(conn: &mut SqliteConnection) -> Result<u64, StoreError> {
+impl LeftOpen {
+    /// Closes the calls and turns whose end nobody saw.
+    pub(crate) async fn close(conn: &mut SqliteConnection, now_ms: i64) -> Result<Self, StoreError> {
+        Ok(Self { calls: close_open_calls(conn).await?, turns: close_running_turns(conn, now_ms).await? })
+    }
+
+    fn say(self) {
+        let Self { calls, turns } = self;
+        if calls > 0 {
+            tracing::warn!(
+                calls,
+                "calls were open when the gateway last stopped; closed as gateway_restarted"
+            );
+        }
+        if turns > 0 {
+            tracing::warn!(turns, "turns were running when the gateway last stopped; marked as interrupted");
+        }
+    }
+}
+
+async fn close_open_calls(conn: &mut SqliteConnection) -> Result<u64, StoreError> {
     let outcome = outcome::restarted();
     let done = sqlx::query("UPDATE calls SET status = ?, code = ?, outcome = ? WHERE status = 0")
         .bind(writer::rows::status_of(&outcome))

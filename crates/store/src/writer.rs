@@ -37,6 +37,8 @@ use crate::options::StoreOptions;
 
 /// How long changes that may be late are collected.
 const SOFT_WINDOW: Duration = Duration::from_secs(1);
+/// The same where there are drafts of answers among them.
+const DRAFT_WINDOW: Duration = Duration::from_millis(250);
 /// Attempts to write what is left when the store is closed, and the pause between them.
 const LAST_ATTEMPTS: u32 = 3;
 const LAST_PAUSE: Duration = Duration::from_millis(100);
@@ -138,8 +140,10 @@ impl Writer {
                 return there.stopping;
             }
             let now = Instant::now();
-            if there.soft && self.soft_due.is_none() {
-                self.soft_due = Some(self.faults.not_before(now).max(now + SOFT_WINDOW));
+            if there.soft {
+                let window = if there.drafts { DRAFT_WINDOW } else { SOFT_WINDOW };
+                let due = self.faults.not_before(now).max(now + window);
+                self.soft_due = Some(self.soft_due.map_or(due, |known| known.min(due)));
             }
             let records_due = if !self.held.is_empty() || there.records {
                 let end = *window_end.get_or_insert(now + self.window);

@@ -52,6 +52,15 @@ pub trait SecretReader: Send + Sync + 'static {
     /// # Errors
     /// [`SecretError::Unreadable`] where there is none.
     fn read(&self, source: &SecretSource) -> Result<SecretString, SecretError>;
+
+    /// The secret of this name in the operating system's keyring. May block for as long as that takes.
+    ///
+    /// # Errors
+    /// What is wrong, in words; never a part of the secret.
+    fn keyring(&self, name: &str) -> Result<SecretString, String> {
+        let _ = name;
+        Err("no keyring is read here".to_owned())
+    }
 }
 
 /// Secrets by name.

@@ -1,5 +1,7 @@
 //! What the gateway sends.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 #[cfg(feature = "schema")]
 use toolway_types::SpecDocument;
@@ -51,6 +53,8 @@ messages! {
         "abort_ack" => AbortAck(AbortAck),
         /// The session has a new title.
         "title_updated" => TitleUpdated(TitleUpdated),
+        /// Something that a person should know of the running turn. Since 2.
+        "notice" => Notice(Notice),
         /// Something the client sent, or the turn, failed.
         "error" => Error(ErrorMessage),
     }
@@ -73,6 +77,12 @@ structs! {
         /// The agent's name.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         persona: Option<String>,
+        /// The model that answers, as `NAME/ID`; not there where none is set up. Since 2.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
+        /// Whether a turn is running, which is shown from here on. Since 2.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        busy: Option<bool>,
     }
 
     /// `connected`.
@@ -144,22 +154,6 @@ structs! {
         name: String,
         /// Always an object.
         args: RawJson,
-    }
-
-    /// `tool_result` in a chat.
-    ToolResultShown {
-        /// The call's id.
-        id: String,
-        /// The tool's name as the model sees it.
-        name: String,
-        /// The result as text, always a string.
-        output: String,
-        /// How long it took, in milliseconds. Since 2.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        duration_ms: Option<f64>,
-        /// `success` or `error`. Since 2.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        status: Option<String>,
     }
 
     /// `tool_progress` of a call this client started or whose chat it is.
@@ -246,9 +240,21 @@ structs! {
         /// Tokens used. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         usage: Option<Usage>,
-        /// What it cost, in the configured currency. Since 2.
+        /// What it cost. Since 2.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost: Option<f64>,
+        /// The currency of `cost`. Since 2.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        currency: Option<String>,
+        /// How often the model was asked. Since 2.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rounds: Option<u32>,
+        /// How many tools it called. Since 2.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tool_calls: Option<u32>,
+        /// Why its last answer ended: `stop`, `length`, or another word. Since 2.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        finish: Option<String>,
     }
 
     /// Tokens used.
@@ -264,7 +270,17 @@ structs! {
     }
 
     /// `aborted`.
-    Aborted {}
+    Aborted {
+        /// Tokens used. Since 2.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        usage: Option<Usage>,
+        /// What it cost. Since 2.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost: Option<f64>,
+        /// The currency of `cost`. Since 2.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        currency: Option<String>,
+    }
 
     /// `abort_ack`.
     AbortAck {
@@ -278,6 +294,14 @@ structs! {
         title: String,
     }
 
+    /// `notice`.
+    Notice {
+        /// For programs.
+        code: String,
+        /// In words.
+        message: String,
+    }
+
     /// `error`.
     ErrorMessage {
         /// In words.
@@ -285,6 +309,12 @@ structs! {
         /// The reason, for programs; listed under `x-error-codes`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         code: Option<String>,
+        /// What to do about it. Since 2.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        hint: Option<String>,
+        /// Where a turn failed: the fine reason. Since 2.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
     }
 }
 
@@ -327,6 +357,89 @@ pub enum ResultStatus {
     Duplicate,
     /// No such call of this device.
     Unknown,
+}
+
+/// `tool_result` in a chat.
+// For whoever reads it; `ToolResultShown::write` makes the frame from an outcome.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ToolResultShown {
+    /// The call's id.
+    pub id: String,
+    /// The tool's name as the model sees it.
+    pub name: String,
+    /// The result as text, or what went wrong; always a string.
+    pub output: String,
+    /// How long it took, in milliseconds. Since 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<f64>,
+    /// `success` or `error`. Since 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
+    /// What the tool gave. Since 2.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub result: Option<RawJson>,
+    /// Parts other than text. Since 2.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub content: Vec<ContentPart>,
+    /// `timeout`, `permission_denied`, `execution_error` or `validation_error`. Since 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_type: Option<String>,
+    /// What went wrong. Since 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// The fine reason; listed under `x-codes`. Since 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// What to do about it. Since 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// What to open so that the user can authorise. Since 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authorize_intent: Option<RawJson>,
+    /// Whether the request had left for the tool. Since 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dispatched: Option<bool>,
+    /// Whether the same call may succeed when made again. Since 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retryable: Option<bool>,
+}
+
+impl ToolResultShown {
+    /// Writes the frame for an outcome, without copying it first. `duration_ms` is for version 2, and with it the
+    /// fields of the outcome.
+    #[must_use]
+    pub fn write(id: CallId, name: &str, outcome: &Outcome, duration_ms: Option<f64>) -> String {
+        #[derive(Serialize)]
+        struct Frame<'a> {
+            #[serde(rename = "type")]
+            kind: &'static str,
+            id: CallId,
+            name: &'a str,
+            output: Cow<'a, str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            duration_ms: Option<f64>,
+            #[serde(flatten)]
+            envelope: Option<Envelope<'a>>,
+        }
+        let envelope = duration_ms.map(|_| Envelope(outcome));
+        write(&Frame { kind: "tool_result", id, name, output: shown(outcome), duration_ms, envelope })
+    }
+}
+
+/// An outcome as a text: its text, or its structured value where it has none; or what went wrong.
+fn shown(outcome: &Outcome) -> Cow<'_, str> {
+    let output = match outcome {
+        Outcome::Error(error) => return Cow::Borrowed(&error.message),
+        Outcome::Success(output) => output,
+    };
+    match (output.content.as_slice(), &output.structured) {
+        ([ContentPart::Text { text }], _) => Cow::Borrowed(text),
+        (parts, Some(structured)) if parts.iter().all(|part| part.as_text().is_none()) => {
+            Cow::Borrowed(structured.get())
+        }
+        _ => Cow::Owned(output.joined_text()),
+    }
 }
 
 /// `call_result`: the answer to `call_tool`.

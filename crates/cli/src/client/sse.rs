@@ -16,6 +16,17 @@ pub(crate) struct Event {
     pub(crate) data: String,
 }
 
+impl Event {
+    /// The data with the event's type beside what it says, which stays as it came.
+    pub(crate) fn with_kind(&self) -> String {
+        match self.data.strip_prefix('{') {
+            Some("}") => format!("{{\"event\":\"{}\"}}", self.kind),
+            Some(rest) => format!("{{\"event\":\"{}\",{rest}", self.kind),
+            None => self.data.clone(),
+        }
+    }
+}
+
 /// The events of one answer.
 #[derive(Debug)]
 pub(crate) struct Events {
@@ -121,6 +132,14 @@ mod tests {
             let (before, after) = text.split_at(cut);
             assert_eq!(events(&[before, after]), expected, "cut at {cut}");
         }
+    }
+
+    #[test]
+    fn the_type_stands_beside_what_an_event_says() {
+        let event = |data: &str| Event { kind: "asked".to_owned(), data: data.to_owned() };
+        assert_eq!(event(r#"{"id":"q","n":1.0}"#).with_kind(), r#"{"event":"asked","id":"q","n":1.0}"#);
+        assert_eq!(event("{}").with_kind(), r#"{"event":"asked"}"#);
+        assert_eq!(event("odd").with_kind(), "odd");
     }
 
     #[test]

@@ -51,9 +51,10 @@ pub(crate) async fn run(args: BackupArgs, context: &Context) -> Done {
 
 /// The files beside the database that are there: name in a backup, path.
 fn small_files(folder: &DataFolder) -> Done<Vec<(String, PathBuf)>> {
-    let mut names = vec![archive::SETTINGS.to_owned(), archive::OWNER_TOKEN.to_owned()];
-    names.extend(archive::TLS.iter().map(|name| (*name).to_owned()));
+    let single = [archive::SETTINGS, archive::OWNER_TOKEN, archive::MODELS, archive::PRICES];
+    let mut names: Vec<String> = single.iter().chain(archive::TLS).map(|name| (*name).to_owned()).collect();
     let folders = [
+        (folder.agents(), archive::AGENTS),
         (folder.devices(), archive::DEVICES),
         (folder.tools(), archive::TOOLS),
         (folder.secrets(), archive::SECRETS),

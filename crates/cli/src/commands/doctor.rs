@@ -2,6 +2,7 @@
 
 mod files;
 mod gateway;
+mod models;
 mod storage;
 mod tools;
 
@@ -95,6 +96,7 @@ pub(crate) async fn run(args: DoctorArgs, context: &Context) -> Done {
         if let Some(loaded) = &loaded {
             tools::look(loaded, context, &mut found);
         }
+        models::look(context, &mut found).await;
     } else {
         let hint = "nothing to mend where no gateway has run yet; else name the right one with --data-dir";
         found.warning("data folder", format!("there is no folder {}", context.folder.path().display()), hint);

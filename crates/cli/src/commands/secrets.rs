@@ -12,6 +12,7 @@ use crate::print::table::{Column, Table};
 use crate::report::{Done, Failure, plain};
 use crate::secrets;
 use crate::signals::Signals;
+use crate::terminal::{Held, Mode};
 
 /// No input is read beyond this.
 const MAX_INPUT: u64 = 128 << 10;
@@ -84,7 +85,7 @@ fn remove(args: &RemoveArgs, context: &Context) -> Done {
 }
 
 /// From standard input: all of it where that is a file or a pipe, one line that is not shown where somebody types.
-async fn read_secret(name: &str, context: &Context) -> Done<SecretString> {
+pub(crate) async fn read_secret(name: &str, context: &Context) -> Done<SecretString> {
     let failed =
         |error: std::io::Error| Failure::new(format!("cannot read the secret: {}", plain(&error))).code("io");
     if context.environment.stdin_is_terminal {
@@ -98,7 +99,7 @@ async fn read_secret(name: &str, context: &Context) -> Done<SecretString> {
 /// A line that is typed. Also where that is interrupted, the terminal is left as it was.
 async fn typed(name: &str) -> Done<std::io::Result<String>> {
     let mut signals = Signals::new()?;
-    let hidden = hidden::Hidden::start();
+    let hidden = Held::new(Mode::Secret);
     let mut stderr = std::io::stderr().lock();
     let _ = write!(stderr, "{} (not shown): ", escape::line(name)).and_then(|()| stderr.flush());
     let (sender, line) = tokio::sync::oneshot::channel();
@@ -115,45 +116,4 @@ async fn typed(name: &str) -> Done<std::io::Result<String>> {
     drop(hidden);
     let _ = writeln!(stderr);
     line.ok_or_else(|| Failure::new("interrupted; nothing was kept").code("interrupted"))
-}
-
-/// While it is held, the terminal does not show what is typed.
-#[cfg(unix)]
-mod hidden {
-    use std::io;
-
-    use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
-
-    pub(super) struct Hidden(Option<Termios>);
-
-    impl Hidden {
-        pub(super) fn start() -> Self {
-            let before = tcgetattr(io::stdin()).ok();
-            if let Some(before) = &before {
-                let mut silent = before.clone();
-                silent.local_modes.remove(LocalModes::ECHO);
-                let _ = tcsetattr(io::stdin(), OptionalActions::Flush, &silent);
-            }
-            Self(before)
-        }
-    }
-
-    impl Drop for Hidden {
-        fn drop(&mut self) {
-            if let Some(before) = &self.0 {
-                let _ = tcsetattr(io::stdin(), OptionalActions::Now, before);
-            }
-        }
-    }
-}
-
-#[cfg(not(unix))]
-mod hidden {
-    pub(super) struct Hidden;
-
-    impl Hidden {
-        pub(super) fn start() -> Self {
-            Self
-        }
-    }
 }

@@ -2,6 +2,7 @@
 
 mod call;
 mod changes;
+mod conversion;
 mod outcome;
 pub(crate) mod own;
 mod trial;
@@ -53,6 +54,10 @@ pub(crate) struct ListArgs {
 pub(crate) struct ShowArgs {
     /// Name of the tool, as `tools list` shows it; a bare name will do where only one source has it
     name: String,
+    /// How it is described to models of this API, and what of it can't be said there: openai, openai-strict,
+    /// openai-responses, anthropic, gemini, compatible, or the name of a model provider
+    #[arg(long = "for", value_name = "API")]
+    target: Option<String>,
     #[command(flatten)]
     connect: ConnectArgs,
 }
@@ -160,6 +165,9 @@ impl Tool {
 }
 
 async fn show(args: &ShowArgs, context: &Context) -> Done {
+    if let Some(target) = &args.target {
+        return conversion::show(&args.name, target, &context.client(&args.connect)?, context).await;
+    }
     let text = context.client(&args.connect)?.get(&["api", "tools", &args.name], &[]).await?;
     let printer = &context.printer;
     if printer.json {

@@ -58,6 +58,13 @@ pub(crate) fn create_new(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
+/// Writes a file (0600) that must not exist yet.
+pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> Done {
+    let failed = |error: io::Error| Failure::io("write", path, &error);
+    let mut file = create_new(path).map_err(failed)?;
+    file.write_all(bytes).map_err(failed)
+}
+
 /// The text of a small file; none where there is no such file.
 pub(crate) fn read(path: &Path) -> Done<Option<String>> {
     let failed = |error: io::Error| Failure::io("read", path, &error);

@@ -13,6 +13,22 @@ pub(crate) fn lines(text: &str) -> String {
     escaped(&text.replace("\r\n", "\n"), |c| matches!(c, '\n' | '\t'))
 }
 
+/// For running text of one line, as a model writes it: what only says how the picture before it is to look (a
+/// variation selector, a joiner) is left out rather than written out; everything else is as in [`line()`].
+pub(crate) fn prose(text: &str) -> String {
+    let is_picture = |c: char| !c.is_ascii() && !c.is_alphanumeric() && !is_invisible(c);
+    let mut before = ' ';
+    let mut kept = String::with_capacity(text.len());
+    for c in text.chars() {
+        let only_looks = matches!(c, '\u{fe0e}' | '\u{fe0f}' | '\u{200d}');
+        if !(only_looks && is_picture(before)) {
+            kept.push(c);
+            before = c;
+        }
+    }
+    line(&kept)
+}
+
 /// JSON text for a person's terminal: inside strings every odd character becomes a JSON escape, so it is the
 /// same JSON as before.
 pub(crate) fn json(text: &str) -> String {

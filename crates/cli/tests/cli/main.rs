@@ -2,6 +2,9 @@
 
 #[cfg(target_os = "linux")]
 #[cfg(test)]
+mod agents;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
 mod approvals;
 #[cfg(unix)]
 #[cfg(test)]
@@ -12,9 +15,20 @@ mod calls;
 #[cfg(unix)]
 #[cfg(test)]
 mod changes;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod chat;
+#[cfg(unix)]
+#[cfg(test)]
+mod conversations;
 #[cfg(unix)]
 #[cfg(test)]
 mod device;
+#[cfg(test)]
+mod loopback;
+#[cfg(unix)]
+#[cfg(test)]
+mod models;
 #[cfg(unix)]
 #[cfg(test)]
 mod own;

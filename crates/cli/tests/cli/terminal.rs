@@ -7,6 +7,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::support::Folder;
 
@@ -23,12 +24,24 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
-    /// Starts the program with its three streams on the terminal.
+    /// Starts the program with its three streams on the terminal, which does not say how large it is.
     pub(crate) fn start(folder: &Folder, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
+        Self::start_sized(folder, arguments, variables, (0, 0))
+    }
+
+    /// The same on a terminal of so many columns and lines.
+    pub(crate) fn start_sized(
+        folder: &Folder,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+        (columns, lines): (u16, u16),
+    ) -> Self {
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY;
         let master = openpt(flags).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
+        let size = Winsize { ws_row: lines, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&master, size).unwrap();
         let theirs = File::from(ioctl_tiocgptpeer(&master, flags).unwrap());
         let mut command = folder.command(arguments);
         let stream = || Stdio::from(theirs.try_clone().unwrap());
@@ -73,6 +86,17 @@ impl Terminal {
                 Err(error) => panic!("{texts:?} was not shown ({error}): {}", self.shown),
             }
         }
+    }
+
+    /// Presses keys, as the bytes that a terminal sends for them.
+    pub(crate) fn presses(&mut self, keys: &str) {
+        self.keyboard.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Tells the program to stop, as Ctrl-C does where the terminal is its own.
+    pub(crate) fn interrupts(&self) {
+        let pid = rustix::process::Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
     }
 
     /// Types a line.

@@ -23,7 +23,7 @@ pub(crate) struct Target {
 /// Why there is no tool for a call.
 pub(super) struct NoTarget {
     pub(super) error: ToolError,
-    /// The rule that keeps the tool from the caller, who is not told.
+    /// The rule, or the agent, that keeps the tool from the caller, who is not told.
     pub(super) rule: Option<String>,
 }
 
@@ -58,15 +58,15 @@ pub(super) fn target(engine: &Engine, call: &Call) -> Result<Target, NoTarget> {
     }
 }
 
-/// The rule that denies a tool to the caller, where the name leads to one that is there.
+/// The rule, or the agent, that denies a tool to the caller, where the name leads to one that is there.
 fn denying_rule(engine: &Engine, policy: &Policy, call: &Call) -> Option<String> {
-    if !policy.has_rules() {
+    if !policy.may_deny() {
         return None;
     }
     match engine.registry.read().lookup(&call.name, &call.caller, |_, _| true) {
         Lookup::Found(id, tool, _) => {
             let decision = policy.decide(&call.caller, &id, Some(tool.spec()));
-            policy.rule_name(decision).map(str::to_owned)
+            policy.decided_by(decision, &call.caller)
         }
         _ => None,
     }

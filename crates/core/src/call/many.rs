@@ -61,6 +61,16 @@ impl Engine {
     /// many as the setting `parallel_calls` lets one principal, but for sequential tools: such a call begins when
     /// all calls of its source that stand before it have ended, and those after it begin when it has.
     pub async fn call_many(self: &Arc<Self>, calls: Vec<Call>) -> Vec<Finished> {
+        self.call_many_telling(calls, |_, _| {}).await
+    }
+
+    /// The same, and `tell` is told of each end as it comes, with the call's place. It must not block.
+    pub async fn call_many_telling(
+        self: &Arc<Self>,
+        calls: Vec<Call>,
+        tell: impl Fn(usize, &Finished),
+    ) -> Vec<Finished> {
+        let tell = &tell;
         let width = self.settings.load().parallel_calls.max(1);
         let mut sources: HashMap<Slug, SourceSoFar> = HashMap::new();
         let placed: Vec<_> = calls
@@ -72,7 +82,7 @@ impl Engine {
                 (call, place)
             })
             .collect();
-        join_all(placed.into_iter().map(|(call, place)| {
+        join_all(placed.into_iter().enumerate().map(|(at, (call, place))| {
             let lane = self.lanes.of(&call.caller.principal.id, width);
             async move {
                 let (after, ended) =
@@ -98,6 +108,7 @@ impl Engine {
                 };
                 let finished = self.call(call).await;
                 drop(ended);
+                tell(at, &finished);
                 finished
             }
         }))

@@ -1,13 +1,15 @@
 //! From what the owner wrote to rules that can be asked. All that is wrong is said at once.
 
+use std::sync::Arc;
+
 use super::cache::Cache;
 use super::definition::{
-    ApprovalMode, ApprovalRuleDefinition, ApprovalSettings, PermissionRuleDefinition, PermissionSettings,
-    PolicySettings, RuleDefinition,
+    ApprovalRuleDefinition, ApprovalSettings, PermissionRuleDefinition, PermissionSettings, PolicySettings,
+    RuleDefinition,
 };
 use super::index::ToolIndex;
 use super::selector::{BadWhen, Selector};
-use super::{ApprovalRule, PermissionRule, Policy, Rule};
+use super::{ApprovalRule, PermissionRule, Policy, Rule, Ruleset};
 use crate::glob::Globs;
 
 /// Most rules of each list.
@@ -75,12 +77,7 @@ impl Policy {
             problems.note("policy.rules", "the patterns of all rules together are too much");
             return Err(problems.0);
         };
-        let asks_for_traits = rules.iter().any(|rule| rule.selector.asks_for_traits())
-            || approvals
-                .iter()
-                .any(|rule| rule.selector.asks_for_traits() || rule.mode == ApprovalMode::Writes)
-            || approval.default == ApprovalMode::Writes;
-        Ok(Self {
+        let ruleset = Ruleset {
             default: policy.default,
             trusted,
             changed_tools: policy.changed_tools,
@@ -91,9 +88,9 @@ impl Policy {
             permissions: states,
             rules_by_tool,
             approval_by_tool,
-            asks_for_traits,
-            cache: Cache::default(),
-        })
+        };
+        let asks_for_traits = ruleset.asks_for_traits();
+        Ok(Self { ruleset: Arc::new(ruleset), agents: None, asks_for_traits, cache: Cache::default() })
     }
 }
 

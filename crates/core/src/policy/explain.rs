@@ -4,7 +4,7 @@ use serde::Serialize;
 use toolway_types::ToolId;
 
 use super::definition::{Effect, PermissionState, RuleDefinition};
-use super::{Approval, Policy};
+use super::{Approval, Decision, Policy};
 use crate::caller::Caller;
 use crate::spec::ToolSpec;
 
@@ -13,7 +13,7 @@ use crate::spec::ToolSpec;
 pub struct Explanation {
     /// What becomes of a call.
     pub effect: Effect,
-    /// The name of the rule that decides; none where it is the default, or the caller's role.
+    /// The name of the rule that decides; none where it is the default, the caller's role or its agent.
     pub rule: Option<String>,
     /// Why, in words.
     pub reason: String,
@@ -44,17 +44,28 @@ impl Policy {
     pub fn explain(&self, caller: &Caller, tool: &ToolId, spec: &ToolSpec) -> Explanation {
         let decision = self.decide(caller, tool, Some(spec));
         let rule = self.rule(decision);
-        let reason = match rule {
+        let mut reason = match rule {
             _ if !caller.principal.role.may_call() => {
                 format!("the role {} may not call tools", caller.principal.role)
             }
+            _ if decision.outside => self.outside(caller),
             Some(rule) => {
                 let place = decision.rule.map_or(0, |at| usize::from(at) + 1);
-                format!("{:?} is the first rule that fits ({place} of {})", rule.name, self.rules.len())
+                format!(
+                    "{:?} is the first rule that fits ({place} of {})",
+                    rule.name,
+                    self.ruleset.rules.len()
+                )
             }
-            None => format!("no rule of {} fits, so the default holds (policy.default)", self.rules.len()),
+            None => {
+                let rules = self.ruleset.rules.len();
+                format!("no rule of {rules} fits, so the default holds (policy.default)")
+            }
         };
         let approval = self.approval(decision);
+        if let Some(agent) = caller.agent().filter(|_| self.agent_asks(decision, caller, tool, spec)) {
+            reason.push_str(&format!("; calls of the agent {agent:?} wait for approval"));
+        }
         Explanation {
             effect: decision.effect,
             rule: rule.map(|rule| rule.name.clone()),
@@ -68,5 +79,29 @@ impl Policy {
                 .map(|(permission, state)| PermissionExplanation { permission: permission.to_owned(), state })
                 .collect(),
         }
+    }
+
+    /// Why a caller's agent keeps a tool from it.
+    fn outside(&self, caller: &Caller) -> String {
+        let Some(agent) = caller.agent() else { return String::new() };
+        match self.agents.as_ref().and_then(|agents| agents.get(agent)) {
+            None => format!("there is no agent {agent:?}, so nothing may be used in its name"),
+            Some(scope) => match scope.patterns() {
+                [] => format!("the agent {agent:?} may use no tools"),
+                patterns => format!("the agent {agent:?} may only use {}", patterns.join(", ")),
+            },
+        }
+    }
+
+    /// Whether it is the caller's agent alone that has a person asked.
+    fn agent_asks(&self, decision: Decision, caller: &Caller, tool: &ToolId, spec: &ToolSpec) -> bool {
+        if self.agents.is_none() || decision.effect == Effect::Deny {
+            return false;
+        }
+        // Without a cache of its own, so that nothing is remembered that does not hold.
+        let without_agents = self.with_agents(None);
+        let by_rules = without_agents.decide(caller, tool, Some(spec));
+        self.approval(decision) != Approval::NotNeeded
+            && without_agents.approval(by_rules) == Approval::NotNeeded
     }
 }

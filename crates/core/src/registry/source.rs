@@ -65,10 +65,15 @@ impl SourceView {
         find(&self.tools, name)
     }
 
+    /// What one lease holds, by name; nothing where it is gone.
+    #[must_use]
+    pub fn tools_of(&self, lease: LeaseId) -> &[Arc<dyn Tool>] {
+        self.leases.iter().find(|(id, _)| *id == lease).map_or(&[], |(_, tools)| tools)
+    }
+
     /// The tool of this name that one lease holds.
     pub(super) fn tool_of(&self, lease: LeaseId, name: &str) -> Option<&Arc<dyn Tool>> {
-        let (_, tools) = self.leases.iter().find(|(id, _)| *id == lease)?;
-        find(tools, name)
+        find(self.tools_of(lease), name)
     }
 
     /// The live tool whose exposed name is `exposed`; `bare` is what follows the prefix in it.

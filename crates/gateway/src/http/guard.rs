@@ -8,8 +8,8 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, CACHE_CONTROL, REFERRER_POLICY, VARY,
-    X_CONTENT_TYPE_OPTIONS,
+    ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, CACHE_CONTROL,
+    REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 use tokio::time::Instant;
@@ -22,6 +22,11 @@ use crate::state::App;
 
 const PRIVATE_NETWORK_ASKED: HeaderName = HeaderName::from_static("access-control-request-private-network");
 const PRIVATE_NETWORK: HeaderName = HeaderName::from_static("access-control-allow-private-network");
+
+/// The headers of requests that mean something here.
+const MEANT_HEADERS: [&str; 3] = ["authorization", "content-type", "x-pairing-code"];
+/// How the headers begin in which OpenAI's libraries tell of themselves.
+const LIBRARY_HEADERS: &str = "x-stainless-";
 
 /// How many times the largest frame is taken from the wire of a body that nobody reads.
 const DISCARDED: usize = 4;
@@ -82,13 +87,22 @@ fn is_preflight(request: &Request) -> bool {
     request.method() == Method::OPTIONS && request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD)
 }
 
+/// The headers that a page may send: those that mean something here, and of those that it asks for the ones in which
+/// OpenAI's libraries tell of themselves.
+fn allowed_headers(request: &Request) -> HeaderValue {
+    let asked = request.headers().get_all(ACCESS_CONTROL_REQUEST_HEADERS).into_iter();
+    let asked = asked.filter_map(|value| value.to_str().ok()).flat_map(|list| list.split(',')).map(str::trim);
+    let theirs = asked.filter(|name| name.to_ascii_lowercase().starts_with(LIBRARY_HEADERS));
+    let names = MEANT_HEADERS.into_iter().chain(theirs).collect::<Vec<_>>().join(", ");
+    HeaderValue::try_from(names).unwrap_or(HeaderValue::from_static("authorization, content-type"))
+}
+
 /// Tells a listed page's browser what the page may send.
 fn preflight(request: &Request) -> Response {
     let mut response = StatusCode::NO_CONTENT.into_response();
     let headers = response.headers_mut();
-    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST, PATCH, DELETE"));
-    let allowed = HeaderValue::from_static("authorization, content-type, x-pairing-code");
-    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, allowed);
+    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST, PUT, PATCH, DELETE"));
+    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, allowed_headers(request));
     headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
     if request.headers().contains_key(PRIVATE_NETWORK_ASKED) {
         headers.insert(PRIVATE_NETWORK, HeaderValue::from_static("true"));

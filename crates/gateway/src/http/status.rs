@@ -45,8 +45,29 @@ struct Status {
     questions_open: usize,
     /// Pairing codes that wait to be used.
     pairing_codes: usize,
+    /// The model providers, in the order of `models.toml`; the first is what agents use that name none.
+    models: Vec<ModelStatus>,
+    /// The names of the agents.
+    agents: Vec<String>,
     /// What the owner should know.
     warnings: Vec<Warning>,
+}
+
+/// A model provider.
+#[derive(Debug, Serialize, ToSchema)]
+struct ModelStatus {
+    /// The owner's name for it.
+    name: String,
+    /// The API that it speaks.
+    kind: String,
+    /// The model that is asked where only its name is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    model: Option<String>,
+    /// Whether its key is where it should be; absent where it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    key_present: Option<bool>,
 }
 
 /// How the gateway is
@@ -58,6 +79,12 @@ struct Status {
 )]
 async fn status(_: Owner, State(app): State<Arc<App>>) -> Json<Status> {
     let readings = app.readings();
+    let models = app.chat.models.list().await.into_iter().map(|model| ModelStatus {
+        name: model.name,
+        kind: model.kind.to_string(),
+        model: model.model,
+        key_present: model.key.map(|key| key.present),
+    });
     Json(Status {
         version: env!("CARGO_PKG_VERSION"),
         protocol: toolway_wire::VERSION,
@@ -71,6 +98,8 @@ async fn status(_: Owner, State(app): State<Arc<App>>) -> Json<Status> {
         calls_abandoned: readings.calls_abandoned,
         questions_open: app.engine.questions().len(),
         pairing_codes: app.access.pairing.waiting(),
+        models: models.collect(),
+        agents: app.chat.agents.list().into_iter().map(|view| view.definition.name.clone()).collect(),
         warnings: app.warnings(),
     })
 }

@@ -10,13 +10,14 @@ use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize, Serializer};
 use toolway_core::{Call, Door, Engine, Finished, Lookup, RawArguments, Tool, ToolSpec};
 use toolway_types::{CallId, Code, Envelope, Outcome, RawJson, ToolId};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
+use super::conversion::Conversion;
 use super::error::{ErrorBody, ErrorWords};
 use super::extract::{expect_json, parse_optional_json, read_body};
 use super::given::optional_whole;
 use super::resources::{Resources, resources};
-use super::{ApiError, PathOf, call_stream};
+use super::{ApiError, PathOf, QueryOf, call_stream, conversion};
 use crate::access::{Caller, TokenState};
 use crate::sources::source::Presence;
 use crate::state::App;
@@ -134,28 +135,57 @@ async fn list(Caller(token): Caller, State(app): State<Arc<App>>) -> Json<ToolLi
     Json(ToolList { spec_version: toolway_types::spec::SPEC_VERSION, tools })
 }
 
+/// How to show a tool.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct ShowQuery {
+    /// As it is described to models: of a kind (`openai`, `openai-strict`, `openai-responses`, `anthropic`, `gemini`,
+    /// `compatible`) or of a provider that is set up. Without it, as its source described it.
+    #[serde(rename = "for")]
+    #[param(nullable = false)]
+    target: Option<String>,
+}
+
+/// A tool as its source described it, or as models are told of it.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+enum ToolShown {
+    /// As its source described it.
+    Tool(Box<ToolView>),
+    /// As models are told of it.
+    Conversion(Conversion),
+}
+
 /// Show a tool
+///
+/// With `for`, how it is described to models and what is lost on the way there.
 #[utoipa::path(
     get,
     path = "/api/tools/{name}",
     tag = "tools",
-    params(("name" = String, Path, description = "Its name, or a bare name that only one source has.")),
+    params(("name" = String, Path, description = "Its name, or a bare name that only one source has."), ShowQuery),
     responses(
-        (status = 200, description = "The tool.", body = ToolView),
-        (status = 404, description = "There is no such tool, or not for this caller.", body = ErrorBody),
+        (status = 200, description = "The tool.", body = ToolShown),
+        (status = 404, description = "There is no such tool, or not for this caller; or no such models.",
+         body = ErrorBody),
     )
 )]
 async fn show(
     Caller(token): Caller,
     State(app): State<Arc<App>>,
     PathOf(name): PathOf<String>,
-) -> Result<Json<ToolView>, ApiError> {
+    QueryOf(query): QueryOf<ShowQuery>,
+) -> Result<Json<ToolShown>, ApiError> {
     let caller = caller(&token);
     let policy = app.engine.policy();
     let may_use = |id: &ToolId, spec: Option<&_>| policy.may_use(&caller, id, spec);
     let missing = || ApiError::not_found("tool_not_available", format!("Tool {name} is not available"));
     match app.registry.snapshot().lookup(&name, &caller, may_use) {
-        Lookup::Found(id, tool, _) => Ok(Json(ToolView::of(&app, &id, &tool, &caller))),
+        Lookup::Found(id, tool, _) => Ok(Json(match query.target {
+            None => ToolShown::Tool(Box::new(ToolView::of(&app, &id, &tool, &caller))),
+            Some(target) => ToolShown::Conversion(conversion::convert(&app, &id, tool.spec(), &target)?),
+        })),
         Lookup::Unknown => Err(missing().with_hint("`toolway tools list` shows the tools that you may call")),
         Lookup::Ambiguous(ids) => {
             let names: Vec<_> = ids.iter().map(|id| id.exposed().to_string()).collect();

@@ -42,6 +42,8 @@ fn an_unknown_key_is_refused_in_every_table() {
         json!({"calls": {"retention": 1}}),
         json!({"log": {"file": "x"}}),
         json!({"local_device": {"on": true}}),
+        json!({"chat": {"title": true}}),
+        json!({"budget": {"per_month": 1}}),
     ] {
         let error = read(unknown.clone()).expect_err("unknown").to_string();
         assert!(error.contains("unknown field"), "{unknown}: {error}");
@@ -302,4 +304,21 @@ fn what_is_about_rules_tools_and_hooks_counts_at_once() {
     }
     let keys: Vec<_> = describe().into_iter().map(|setting| setting.key).collect();
     assert!(keys.iter().filter(|key| Settings::counts_at_once(key)).count() >= 20, "{keys:?}");
+}
+
+#[test]
+fn what_is_said_of_chats_and_budgets_makes_sense() {
+    let said =
+        json!({"chat": {"max_tools": 0, "turns": 0, "context_warn_at": 1.5}, "budget": {"per_day": 0.0}});
+    let found = problems(said);
+    let keys: Vec<_> = found.iter().map(|(key, _)| key.as_str()).collect();
+    assert_eq!(keys, ["chat.max_tools", "chat.turns", "chat.context_warn_at", "budget.per_day"]);
+    assert_eq!(
+        problems(json!({"budget": {"per_day": -1}})),
+        [("budget.per_day".to_owned(), "-1 is no amount".to_owned())]
+    );
+    let settings = read(json!({"budget": {"per_day": 5.5, "on_exceeded": "warn"}})).unwrap();
+    assert_eq!(settings.validate(), Ok(()));
+    assert_eq!(settings.budget.on_exceeded, OnExceeded::Warn);
+    assert!(Settings::counts_at_once("chat.titles") && Settings::counts_at_once("budget.per_day"));
 }

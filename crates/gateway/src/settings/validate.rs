@@ -45,6 +45,7 @@ impl Settings {
         self.check_limits(&mut errors);
         self.check_timeouts(&mut errors);
         self.check_calls(&mut errors);
+        self.check_chat(&mut errors);
         self.check_rules(&mut errors);
         self.check_tools(&mut errors);
         if errors.is_empty() { Ok(()) } else { Err(errors) }
@@ -299,6 +300,27 @@ impl Settings {
         }
         if self.calls.redact.iter().any(|name| name.trim().is_empty()) {
             errors.push(SettingError::new("calls.redact", "has an empty name", "remove it"));
+        }
+    }
+
+    fn check_chat(&self, errors: &mut Vec<SettingError>) {
+        let at_least_one = [("chat.max_tools", self.chat.max_tools), ("chat.turns", self.chat.turns)];
+        for (key, _) in at_least_one.into_iter().filter(|(_, value)| *value == 0) {
+            errors.push(SettingError::new(key, "0 is out of range", "set at least 1"));
+        }
+        if !(0.1..=1.0).contains(&self.chat.context_warn_at) {
+            errors.push(SettingError::new(
+                "chat.context_warn_at",
+                format!("{} is out of range", self.chat.context_warn_at),
+                "set a part from 0.1 to 1",
+            ));
+        }
+        if let Some(budget) = self.budget.per_day.filter(|budget| !(budget.is_finite() && *budget > 0.0)) {
+            errors.push(SettingError::new(
+                "budget.per_day",
+                format!("{budget} is no amount"),
+                "set an amount above 0, or leave it out for no budget",
+            ));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What only a chat's connection may send: calls of its own, and what is said to a model.
+//! What only a chat's connection may send: calls of its own; what is said to a model is in [`talk`].
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,21 +7,19 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
-use toolway_core::{Call, Caller, Door, OwnTools, Progress, ProgressSink, RawArguments};
+use toolway_core::{Call, Caller, Door, Progress, ProgressSink, RawArguments};
 use toolway_types::{CallId, Code, Outcome, ToolError};
-use toolway_wire::from_client::{CallTool, UserMessage};
-use toolway_wire::from_gateway::{AbortAck, CallResult, ToolProgressShown};
+use toolway_wire::from_client::CallTool;
+use toolway_wire::from_gateway::{CallResult, ToolProgressShown};
 use toolway_wire::{ClientMessage, GatewayMessage, error_code};
 
 use super::close::Close;
 use super::outbox::Outbox;
-use super::questions;
-use super::session::Session;
+use super::peer::Peer;
+use super::{questions, talk};
 
 /// Longest id that a client may give a call, in bytes.
 const MAX_ID: usize = 256;
-/// Longest message of a person, in bytes.
-const MAX_CONTENT: usize = 1 << 20;
 
 /// The calls that a connection has made and that have not ended.
 #[derive(Debug, Clone)]
@@ -72,48 +70,34 @@ impl ChatCalls {
     }
 }
 
-pub(super) async fn handle(session: &mut Session, message: ClientMessage) -> Result<(), Close> {
+pub(super) async fn handle(peer: &mut Peer, message: ClientMessage) -> Result<(), Close> {
     match message {
-        ClientMessage::CallTool(call) => call_tool(session, call).await,
+        ClientMessage::CallTool(call) => call_tool(peer, call).await,
         ClientMessage::CancelCall(cancel) => {
-            session.calls.cancel(&cancel.id);
+            peer.calls.cancel(&cancel.id);
             Ok(())
         }
-        ClientMessage::Message(message) => say_to_model(session, message).await,
-        ClientMessage::Regenerate(_) => {
-            session.complain(error_code::NO_USER_MESSAGE, "there is no message to answer again").await
-        }
-        ClientMessage::Abort(_) => session.say(AbortAck { status: "idle".to_owned() }).await,
-        ClientMessage::PermissionAnswer(answer) => questions::answer(session, answer).await,
+        ClientMessage::Message(message) => talk::message(peer, message).await,
+        ClientMessage::Regenerate(again) => talk::regenerate(peer, again.debug).await,
+        ClientMessage::Abort(_) => talk::abort(peer).await,
+        ClientMessage::PermissionAnswer(answer) => questions::answer(peer, answer).await,
         other => {
             let text = format!("{:?} can't be handled here", other.kind());
-            session.complain(error_code::INVALID_MESSAGE, text).await
+            peer.complain(error_code::INVALID_MESSAGE, text).await
         }
     }
 }
 
-async fn say_to_model(session: &Session, message: UserMessage) -> Result<(), Close> {
-    if message.content.trim().is_empty() && message.attachments.is_empty() {
-        return session.complain(error_code::EMPTY_CONTENT, "the message is empty").await;
-    }
-    if message.content.len() > MAX_CONTENT {
-        let text = format!("the message is longer than {MAX_CONTENT} bytes");
-        return session.complain(error_code::LIMIT_EXCEEDED, text).await;
-    }
-    let text = "no model is configured, so nobody can answer; tools can be called with call_tool";
-    session.complain(error_code::NO_MODEL, text).await
-}
-
-async fn call_tool(session: &mut Session, request: CallTool) -> Result<(), Close> {
+async fn call_tool(peer: &mut Peer, request: CallTool) -> Result<(), Close> {
     if request.id.len() > MAX_ID {
         let text = format!("call_tool.id is longer than {MAX_ID} bytes");
-        return session.complain(error_code::INVALID_MESSAGE, text).await;
+        return peer.complain(error_code::INVALID_MESSAGE, text).await;
     }
-    let cancel = match session.calls.start(&request.id) {
+    let cancel = match peer.calls.start(&request.id) {
         Ok(cancel) => cancel,
         Err(NotStarted::IdInUse) => {
             let text = format!("a call with the id {:?} is running on this connection", request.id);
-            return session.complain(error_code::INVALID_MESSAGE, text).await;
+            return peer.complain(error_code::INVALID_MESSAGE, text).await;
         }
         Err(NotStarted::TooMany(limit)) => {
             let message = format!("This connection has {limit} calls in flight already");
@@ -121,26 +105,26 @@ async fn call_tool(session: &mut Session, request: CallTool) -> Result<(), Close
                 "Wait for some of them to end; the limit is the setting limits.calls_in_flight_per_connection",
             );
             let frame = CallResult::write(&request.id, CallId::new(), 0.0, &Outcome::Error(error));
-            return session.outbox.send(frame).await.map_err(|_| Close::PeerGone);
+            return peer.outbox.send(frame).await.map_err(|_| Close::PeerGone);
         }
     };
     let call = Call {
         timeout: request.timeout_ms.map(Duration::from_millis),
         idempotency_key: request.idempotency_key.map(Arc::from),
-        progress: Some(progress_sink(session.outbox.clone(), &request.id, &request.name)),
-        questions: questions::sink(session),
+        progress: Some(progress_sink(peer.outbox.clone(), &request.id, &request.name)),
+        questions: questions::sink(peer),
         cancel: Some(cancel),
         ..Call::new(
             request.name,
             request.args.map_or(RawArguments::None, RawArguments::Json),
             Caller {
-                session: session.introduction.session_id.clone(),
-                own: own_tools(session),
-                ..Caller::new(session.token.principal.clone(), Door::WebSocket)
+                session: peer.talk.session().cloned(),
+                own: peer.own_tools(),
+                ..Caller::new(peer.token.principal.clone(), Door::WebSocket)
             },
         )
     };
-    let (engine, outbox, calls) = (session.app.engine.clone(), session.outbox.clone(), session.calls.clone());
+    let (engine, outbox, calls) = (peer.app.engine.clone(), peer.outbox.clone(), peer.calls.clone());
     let mut running = Box::pin(async move {
         let finished = engine.call(call).await;
         calls.end(&request.id);
@@ -155,12 +139,6 @@ async fn call_tool(session: &mut Session, request: CallTool) -> Result<(), Close
         tokio::spawn(running);
     }
     Ok(())
-}
-
-fn own_tools(session: &Session) -> Option<OwnTools> {
-    let seat = session.seat()?;
-    let lease = seat.with_lease(toolway_core::Lease::id)?;
-    Some(OwnTools { source: seat.source().slug().clone(), lease })
 }
 
 /// Sends a call's reports to its client; one that is slow to read loses some.

@@ -13,20 +13,20 @@ use toolway_wire::from_gateway::{RegisteredTools, ResultAcknowledged, ResultStat
 
 use super::close::Close;
 use super::outbox::Gone;
+use super::peer::Peer;
 use super::register::{self, Room};
-use super::session::Session;
 use crate::sources::seat::Seat;
 
 /// Messages with more tools or bytes than this are compiled on a thread for blocking work.
 const COMPILE_APART: (usize, usize) = (32, 32 << 10);
 
-pub(super) async fn register(session: &mut Session, message: RegisterTools) -> Result<(), Close> {
-    if !session.token.role().may_offer_tools() {
+pub(super) async fn register(peer: &mut Peer, message: RegisterTools) -> Result<(), Close> {
+    if !peer.token.role().may_offer_tools() {
         let text = "a token of the role client may not offer tools; pair as a device or a companion";
-        return session.complain(error_code::FORBIDDEN, text).await;
+        return peer.complain(error_code::FORBIDDEN, text).await;
     }
-    let seat = session.need_seat().await?;
-    let mode = message.mode.unwrap_or(match session.version {
+    let seat = peer.need_seat().await?;
+    let mode = message.mode.unwrap_or(match peer.version {
         1 => RegisterMode::Add,
         _ => RegisterMode::Replace,
     });
@@ -36,8 +36,8 @@ pub(super) async fn register(session: &mut Session, message: RegisterTools) -> R
         RegisterMode::Replace => Vec::new(),
         RegisterMode::Add => held(&seat),
     };
-    let limits = &session.app.settings.limits;
-    let allowed = session.app.rules.registration(source.token(), source.slug());
+    let limits = &peer.app.settings.limits;
+    let allowed = peer.app.rules.registration(source.token(), source.slug());
     let (count, bytes): (usize, usize) =
         (message.tools.len(), message.tools.iter().map(|tool| tool.get().len()).sum());
     let room = Room {
@@ -46,7 +46,7 @@ pub(super) async fn register(session: &mut Session, message: RegisterTools) -> R
         held: kept.into_iter().map(|(name, _)| name).collect(),
         elsewhere: allowed.max_tools().map(|_| elsewhere(&seat)).unwrap_or_default(),
     };
-    let specs = session.app.specs.clone();
+    let specs = peer.app.specs.clone();
     let compile = move || register::check(&specs, &message.tools, &room, &allowed);
     let checked = if count > COMPILE_APART.0 || bytes > COMPILE_APART.1 {
         tokio::task::spawn_blocking(compile).await.unwrap_or_default()
@@ -54,7 +54,7 @@ pub(super) async fn register(session: &mut Session, message: RegisterTools) -> R
         compile()
     };
     if source.identity().is_some() {
-        session.app.changes.registered(source.slug(), &checked.accepted).await;
+        peer.app.changes.registered(source.slug(), &checked.accepted).await;
     }
     let tools = seat.tools(checked.accepted);
     let registered = seat.with_lease(|lease| {
@@ -64,10 +64,10 @@ pub(super) async fn register(session: &mut Session, message: RegisterTools) -> R
         }
         lease.tools().len()
     });
-    session.app.sources.tools_changed(&source);
+    peer.app.sources.tools_changed(&source);
     drop(registering);
-    let rejected = if session.version >= 2 { checked.rejected } else { Vec::new() };
-    session.say(ToolsRegistered { count, registered: registered.unwrap_or_default(), rejected }).await
+    let rejected = if peer.version >= 2 { checked.rejected } else { Vec::new() };
+    peer.say(ToolsRegistered { count, registered: registered.unwrap_or_default(), rejected }).await
 }
 
 /// What a seat holds: names, and the bytes of their specs.
@@ -88,25 +88,25 @@ fn elsewhere(seat: &Arc<Seat>) -> HashSet<String> {
         .collect()
 }
 
-pub(super) async fn unregister(session: &mut Session, message: UnregisterTools) -> Result<(), Close> {
+pub(super) async fn unregister(peer: &mut Peer, message: UnregisterTools) -> Result<(), Close> {
     let count = message.names.len();
-    let Some(seat) = session.seat().cloned() else {
-        return session.say(ToolsRegistered { count, registered: 0, rejected: Vec::new() }).await;
+    let Some(seat) = peer.seat().cloned() else {
+        return peer.say(ToolsRegistered { count, registered: 0, rejected: Vec::new() }).await;
     };
     let registered = seat.with_lease(|lease| {
         lease.remove(&message.names);
         lease.tools().len()
     });
-    session.app.sources.tools_changed(seat.source());
+    peer.app.sources.tools_changed(seat.source());
     let registered = registered.unwrap_or_default();
-    session.say(ToolsRegistered { count, registered, rejected: Vec::new() }).await
+    peer.say(ToolsRegistered { count, registered, rejected: Vec::new() }).await
 }
 
-pub(super) async fn registered(session: &mut Session) -> Result<(), Close> {
-    let tools = session.seat().and_then(|seat| seat.with_lease(|lease| lease.tools())).unwrap_or_default();
+pub(super) async fn registered(peer: &mut Peer) -> Result<(), Close> {
+    let tools = peer.seat().and_then(|seat| seat.with_lease(|lease| lease.tools())).unwrap_or_default();
     let document = |tool: &Arc<dyn toolway_core::Tool>| {
         let document = tool.spec().document().as_ref();
-        if session.version >= 2 {
+        if peer.version >= 2 {
             return RawJson::from_value(document).ok();
         }
         // Version 1 knows three fields, and reads `parameters` as an object.
@@ -117,68 +117,64 @@ pub(super) async fn registered(session: &mut Session) -> Result<(), Close> {
         fields.insert("parameters".to_owned(), parameters.to_value());
         RawJson::from_value(&fields).ok()
     };
-    session.say(RegisteredTools { tools: tools.iter().filter_map(document).collect() }).await
+    peer.say(RegisteredTools { tools: tools.iter().filter_map(document).collect() }).await
 }
 
-pub(super) async fn result(session: &mut Session, result: ToolResult) -> Result<(), Close> {
+pub(super) async fn result(peer: &mut Peer, result: ToolResult) -> Result<(), Close> {
     let ToolResult { id, output, success, error, structured, content } = result;
-    let status = answer(session, &id, || match success {
+    let status = answer(peer, &id, || match success {
         Some(false) => {
             let message = error.filter(|text| !text.is_empty()).unwrap_or(output);
             Err(failed(Code::ToolFailed, message))
         }
         _ => Ok(ToolOutput { content: parts(output, content, structured.is_some()), structured }),
     });
-    acknowledge(session, id, status).await
+    acknowledge(peer, id, status).await
 }
 
-pub(super) async fn failure(session: &mut Session, failure: ToolFailure) -> Result<(), Close> {
+pub(super) async fn failure(peer: &mut Peer, failure: ToolFailure) -> Result<(), Close> {
     let ToolFailure { id, error, code, hint, authorize_intent, retryable, .. } = failure;
-    let status = answer(session, &id, || {
+    let status = answer(peer, &id, || {
         let mut failed = failed(Code::from_device(code.as_deref()), error);
         failed.hint = hint;
         failed.authorize_intent = authorize_intent;
         failed.retryable = retryable.unwrap_or(failed.retryable);
         Err(failed)
     });
-    acknowledge(session, id, status).await
+    acknowledge(peer, id, status).await
 }
 
-pub(super) async fn progress(session: &mut Session, progress: ToolProgress) -> Result<(), Close> {
-    if let Some(seat) = session.seat() {
+pub(super) async fn progress(peer: &mut Peer, progress: ToolProgress) -> Result<(), Close> {
+    if let Some(seat) = peer.seat() {
         let ToolProgress { id, progress, total, message, content } = progress;
         seat.progress(&id, Progress { progress, total, message, content });
     }
     Ok(())
 }
 
-pub(super) async fn waiting(session: &mut Session, waiting: ToolWaiting) -> Result<(), Close> {
-    if let Some(seat) = session.seat() {
+pub(super) async fn waiting(peer: &mut Peer, waiting: ToolWaiting) -> Result<(), Close> {
+    if let Some(seat) = peer.seat() {
         seat.waiting(&waiting.id);
     }
     Ok(())
 }
 
-fn answer(
-    session: &Session,
-    id: &str,
-    reply: impl FnOnce() -> Result<ToolOutput, ToolError>,
-) -> ResultStatus {
-    session.seat().map_or(ResultStatus::Unknown, |seat| seat.answer(id, reply))
+fn answer(peer: &Peer, id: &str, reply: impl FnOnce() -> Result<ToolOutput, ToolError>) -> ResultStatus {
+    peer.seat().map_or(ResultStatus::Unknown, |seat| seat.answer(id, reply))
 }
 
-async fn acknowledge(session: &Session, id: String, status: ResultStatus) -> Result<(), Close> {
+async fn acknowledge(peer: &Peer, id: String, status: ResultStatus) -> Result<(), Close> {
     if status != ResultStatus::Accepted {
-        session.app.metrics.result_discarded(status);
-        let source = session.seat().map(|seat| seat.source().slug().to_string());
+        peer.app.metrics.result_discarded(status);
+        let source = peer.seat().map(|seat| seat.source().slug().to_string());
         tracing::info!(?source, id, ?status, "a result that no call waits for");
-        if session.version < 2 {
+        if peer.version < 2 {
             return Ok(());
         }
     }
-    let status = (session.version >= 2).then_some(status);
+    let status = (peer.version >= 2).then_some(status);
     let frame = toolway_wire::GatewayMessage::from(ResultAcknowledged { id, status }).encode();
-    session.outbox.send_lazily(frame).await.map_err(|Gone| Close::PeerGone)
+    peer.outbox.send_lazily(frame).await.map_err(|Gone| Close::PeerGone)
 }
 
 fn failed(code: Code, message: String) -> ToolError {

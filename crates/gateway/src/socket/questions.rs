@@ -10,24 +10,24 @@ use toolway_wire::{GatewayMessage, error_code};
 
 use super::close::Close;
 use super::outbox::Outbox;
-use super::session::Session;
+use super::peer::Peer;
 
 /// Sends the questions of a connection's calls to its client, which must know them: there were none in version 1.
 /// Made at the first call, for all of them.
-pub(super) fn sink(session: &mut Session) -> Option<QuestionSink> {
-    if session.version < 2 {
+pub(super) fn sink(peer: &mut Peer) -> Option<QuestionSink> {
+    if peer.version < 2 {
         return None;
     }
-    if let Some(sink) = &session.questions {
+    if let Some(sink) = &peer.questions {
         return Some(sink.clone());
     }
-    let sink = make(session);
-    session.questions = Some(sink.clone());
+    let sink = make(peer);
+    peer.questions = Some(sink.clone());
     Some(sink)
 }
 
-fn make(session: &Session) -> QuestionSink {
-    let (outbox, clock): (Outbox, Arc<dyn Clock>) = (session.outbox.clone(), session.app.clock.clone());
+fn make(peer: &Peer) -> QuestionSink {
+    let (outbox, clock): (Outbox, Arc<dyn Clock>) = (peer.outbox.clone(), peer.app.clock.clone());
     Arc::new(move |event: &QuestionEvent| {
         if let QuestionEvent::Asked(question) = event {
             // A client that does not read is closed, which withdraws the question.
@@ -48,7 +48,22 @@ fn request(question: &Question, now_ms: i64) -> PermissionRequest {
     }
 }
 
-pub(super) async fn answer(session: &Session, answer: PermissionAnswer) -> Result<(), Close> {
+/// Asks again what is open in a session, for a client that comes back to it.
+pub(super) async fn ask_again(peer: &Peer, session: &Arc<str>) -> Result<(), Close> {
+    if peer.version < 2 {
+        return Ok(());
+    }
+    let principal = &peer.token.principal;
+    let open = peer.app.engine.questions().visible_to(principal);
+    let of_session = open.into_iter().filter(|question| question.session.as_ref() == Some(session));
+    let mine = of_session.filter(|question| question.may_answer(principal, Scope::Once).is_ok());
+    for question in mine {
+        peer.say(request(&question, peer.app.clock.now_ms())).await?;
+    }
+    Ok(())
+}
+
+pub(super) async fn answer(peer: &Peer, answer: PermissionAnswer) -> Result<(), Close> {
     let choice = match answer.decision {
         Decision::Granted => Choice::Granted,
         Decision::Denied => Choice::Denied,
@@ -60,11 +75,11 @@ pub(super) async fn answer(session: &Session, answer: PermissionAnswer) -> Resul
         from_client::Scope::Agent => Scope::Agent,
         from_client::Scope::Always => Scope::Always,
     };
-    match session.app.answer(&answer.id, &session.token.principal, choice, scope).await {
+    match peer.app.answer(&answer.id, &peer.token.principal, choice, scope).await {
         Ok(_) => Ok(()),
         Err(refused) => {
             let text = format!("the answer to {:?} was not taken: {refused}", answer.id);
-            session.complain(error_code::INVALID_MESSAGE, text).await
+            peer.complain(error_code::INVALID_MESSAGE, text).await
         }
     }
 }

@@ -12,17 +12,16 @@ use http::header::SEC_WEBSOCKET_PROTOCOL;
 use http::request::Parts;
 use http::{HeaderValue, StatusCode};
 use serde::Deserialize;
-use toolway_wire::from_gateway::SessionStart;
 use toolway_wire::{SUBPROTOCOL_V1, SUBPROTOCOL_V2};
-use uuid::Uuid;
 
 use super::close::{Close, GOING_AWAY, TAKEN_OVER, TOKEN_ENDED};
 use super::connection::{self, Terms};
 use super::outbox::Outbox;
-use super::session::{Introduction, Kind, Session};
+use super::peer::{Introduction, Kind, Peer};
+use super::talk;
 use crate::access::authenticate::refuse;
 use crate::access::{Ended, Refusal, TokenState};
-use crate::http::{ApiError, QueryOf};
+use crate::http::{ApiError, QueryOf, agent_forbidden};
 use crate::listen::Written;
 use crate::state::App;
 
@@ -61,6 +60,9 @@ async fn upgrade(State(app): State<Arc<App>>, request: Request, kind: Kind) -> R
         return Err(refuse(&app, Refusal::Forbidden { role: token.role(), what }));
     }
     let introduction = introduction(&mut parts, &app).await?;
+    if let Some((bound, asked)) = of_another_agent(kind, &token, &introduction) {
+        return Err(agent_forbidden(bound, asked));
+    }
     let (subprotocol, version) = agree(&parts);
     let mut upgrade =
         WebSocketUpgrade::from_request_parts(&mut parts, &app).await.map_err(not_a_websocket)?;
@@ -84,6 +86,16 @@ fn forbidden(kind: Kind, token: &TokenState) -> Option<&'static str> {
         Kind::Chat if !token.role().may_call() => Some("chat; its door is /ws/device"),
         _ => None,
     }
+}
+
+/// The agent that a token is bound to, where it asks for another.
+fn of_another_agent<'t>(
+    kind: Kind,
+    token: &'t TokenState,
+    introduction: &'t Introduction,
+) -> Option<(&'t str, &'t str)> {
+    let (bound, asked) = (token.principal.agent.as_deref()?, introduction.persona.as_deref()?);
+    (kind == Kind::Chat && bound != asked).then_some((bound, asked))
 }
 
 async fn introduction(parts: &mut Parts, app: &Arc<App>) -> Result<Introduction, ApiError> {
@@ -125,36 +137,29 @@ async fn serve(
     token: Arc<TokenState>,
     kind: Kind,
     version: u32,
-    mut introduction: Introduction,
+    introduction: Introduction,
     terms: Terms,
     socket: WebSocket,
 ) {
     let (outbox, queue) = Outbox::new(app.settings.limits.send_queue);
     let _open = app.metrics.connection(kind);
-    if kind == Kind::Chat {
-        let id = introduction.session_id.get_or_insert_with(|| Uuid::now_v7().to_string().into());
-        let start = SessionStart {
-            v: version,
-            session_id: id.to_string(),
-            resumed: false,
-            message_count: 0,
-            name: introduction.name.clone(),
-            persona: introduction.persona.clone(),
-        };
-        let start = toolway_wire::GatewayMessage::from(start).encode();
-        // The queue is new and empty.
-        outbox.try_send(start);
-    }
-    let mut session = Session::new(app.clone(), token.clone(), kind, version, outbox.clone(), introduction);
-    let (displaced, closing, held) = (session.displaced(), app.closing.clone(), token.clone());
+    let mut peer = Peer::new(app.clone(), token.clone(), kind, version, outbox.clone(), introduction);
+    let (displaced, closing, held) = (peer.displaced(), app.closing.clone(), token.clone());
+    let refused = match kind {
+        Kind::Chat => talk::open(&mut peer).await.err(),
+        Kind::Device => None,
+    };
     let ending = async move {
+        if let Some(close) = refused {
+            return close;
+        }
         tokio::select! {
             why = held.ended() => Close::with(TOKEN_ENDED, format!("{}: {}", code_of(why), why.reason())),
             () = displaced.cancelled() => Close::with(TAKEN_OVER, "taken_over: a newer connection took over"),
             () = closing.cancelled() => Close::with(GOING_AWAY, "the gateway is shutting down"),
         }
     };
-    let close = connection::serve(socket, &mut session, &outbox, queue, terms, ending, Session::leave).await;
+    let close = connection::serve(socket, &mut peer, &outbox, queue, terms, ending, Peer::leave).await;
     tracing::debug!(token = %token.id(), ?kind, ?close, "a connection ended");
 }
 

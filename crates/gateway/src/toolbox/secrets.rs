@@ -8,14 +8,14 @@ use secrecy::SecretString;
 use toolway_tools::secrets::{SecretError, SecretReader, SecretSource, Secrets};
 
 /// Secrets by name.
-pub(super) struct KeptSecrets {
+pub(crate) struct KeptSecrets {
     sources: BTreeMap<String, SecretSource>,
     folder: PathBuf,
     reader: Arc<dyn SecretReader>,
 }
 
 impl KeptSecrets {
-    pub(super) fn new(
+    pub(crate) fn new(
         sources: BTreeMap<String, SecretSource>,
         folder: PathBuf,
         reader: Arc<dyn SecretReader>,

@@ -112,5 +112,6 @@ impl Events {
 fn parse(event: &str) -> Option<(String, Value)> {
     let field = |name: &str| event.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
     let data = field("data")?;
-    Some((field("event").unwrap_or_default().to_owned(), serde_json::from_str(data).unwrap()))
+    let data = serde_json::from_str(data).unwrap_or_else(|_| Value::from(data));
+    Some((field("event").unwrap_or_default().to_owned(), data))
 }

@@ -1,6 +1,8 @@
 //! A real gateway on a free port, spoken to over real sockets, byte by byte where it matters.
 
 #[cfg(test)]
+mod agents;
+#[cfg(test)]
 mod approvals;
 #[cfg(test)]
 mod builtin;
@@ -8,6 +10,10 @@ mod builtin;
 mod calls;
 #[cfg(test)]
 mod changes;
+#[cfg(test)]
+mod chat;
+#[cfg(test)]
+mod door;
 mod errors;
 #[cfg(test)]
 mod events;
@@ -17,6 +23,8 @@ mod grants;
 mod hooks;
 mod hosts;
 mod listener;
+#[cfg(test)]
+mod models;
 #[cfg(test)]
 mod own;
 mod pairing;
@@ -31,9 +39,15 @@ mod registration;
 #[cfg(test)]
 mod roles;
 #[cfg(test)]
+mod sessions;
+#[cfg(test)]
 mod support;
+#[cfg(test)]
+mod talking;
 #[cfg(test)]
 mod tls;
 mod tokens;
+#[cfg(test)]
+mod turns;
 #[cfg(test)]
 mod websocket;

@@ -58,6 +58,25 @@ fn table() -> Vec<Row> {
         },
         Row { id: "another", ..row("DELETE", "/api/policy/rules/{name}", OWNER, 404) },
         Row { body: Some(json!({"tool": "nothing"})), ..row("POST", "/api/policy/test", OWNER, 404) },
+        Row {
+            body: Some(json!({"content": "hi", "stream": false})),
+            ..row("POST", "/api/chat", CALLERS, 200)
+        },
+        row("GET", "/api/sessions", CALLERS, 200),
+        row("GET", "/api/sessions/{id}", CALLERS, 404),
+        Row { body: Some(json!({"title": "x"})), ..row("PATCH", "/api/sessions/{id}", CALLERS, 404) },
+        row("DELETE", "/api/sessions/{id}", CALLERS, 404),
+        row("GET", "/api/sessions/{id}/messages", CALLERS, 404),
+        row("GET", "/api/sessions/{id}/export", CALLERS, 404),
+        row("POST", "/api/sessions/{id}/abort", CALLERS, 404),
+        row("GET", "/api/agents", CALLERS, 200),
+        row("GET", "/api/agents/{name}", CALLERS, 404),
+        Row { body: Some(json!({})), ..row("PUT", "/api/agents/{name}", OWNER, 201) },
+        Row { id: "another", ..row("DELETE", "/api/agents/{name}", OWNER, 404) },
+        row("GET", "/api/models", OWNER, 200),
+        row("POST", "/api/models/{name}/test", OWNER, 404),
+        row("GET", "/api/models/{name}/models", OWNER, 404),
+        row("GET", "/api/usage", CALLERS, 200),
         row("GET", "/api/devices", OWNER, 200),
         Row { body: Some(json!({"name": "x"})), ..row("PATCH", "/api/devices/{id}", OWNER, 404) },
         row("DELETE", "/api/devices/{id}", OWNER, 404),
@@ -106,6 +125,31 @@ async fn each_role_may_what_it_may_and_nothing_else() {
                 403 => assert_eq!(answer.code(), "forbidden"),
                 _ => {}
             }
+        }
+    }
+}
+
+/// What speaks to OpenAI's libraries has a description of its own, and its own form of refusals.
+#[tokio::test]
+async fn each_role_may_what_it_may_at_the_door_for_openais_programs() {
+    let bench = Bench::new().await;
+    let said = json!({"model": "default", "messages": [{"role": "user", "content": "hi"}]});
+    let rows = [
+        ("GET", "/v1/models", None, 200),
+        ("GET", "/v1/models/default", None, 200),
+        // There is no model.
+        ("POST", "/v1/chat/completions", Some(said), 503),
+    ];
+    for role in OPEN {
+        let token = if *role == "nobody" { None } else { Some(bench.token(role).await.token) };
+        for (method, path, body, status) in &rows {
+            let answer = bench.send(method, path, token.as_deref(), body.clone()).await;
+            let expected = match *role {
+                role if CALLERS.contains(&role) => *status,
+                "nobody" => 401,
+                _ => 403,
+            };
+            assert_eq!(answer.status, expected, "{role}: {method} {path}: {answer:?}");
         }
     }
 }

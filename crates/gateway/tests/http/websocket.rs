@@ -124,6 +124,20 @@ impl Peer {
         self.say(json!({"type": "permission_answer", "id": id, "decision": decision, "scope": scope})).await;
     }
 
+    /// Reads on to the end; gives the code and the reason of the gateway's close.
+    pub(crate) async fn closed(mut self) -> (u16, String) {
+        let end = async {
+            loop {
+                match self.0.next().await.expect("a close before the end").unwrap() {
+                    Message::Close(close) => return close.expect("a close with a reason"),
+                    _ => continue,
+                }
+            }
+        };
+        let close = tokio::time::timeout(PATIENCE, end).await.expect("a close in time");
+        (close.code.into(), close.reason.to_string())
+    }
+
     /// Says goodbye and waits until the gateway has closed.
     pub(crate) async fn leave(mut self) {
         self.0.close(None).await.unwrap();

@@ -2,16 +2,23 @@ use std::fs;
 use std::sync::Arc;
 
 use super::*;
-use crate::migrate::MIGRATIONS;
-use crate::tests::support::{Folder, NOW, call, end, json, keyed, number, record, stranger, success, within};
+use crate::migrate::{MIGRATIONS, Migration};
+use crate::tests::support::{
+    Folder, NOW, call, end, ending, json, keyed, number, record, request, said, stranger, success, turn,
+    within,
+};
 use crate::tokens::TokenRecord;
-use crate::{CallFilter, CallStatus, GrantDecision, GrantKind, GrantRecord, SourceRecord, SpecNote};
+use crate::{
+    CallFilter, CallStatus, GrantDecision, GrantKind, GrantRecord, SourceRecord, SpecNote, StoredRole,
+    TurnEnding, TurnState,
+};
 use toolway_types::{Code, Role};
 
-const THREE: &[Migration] = &[
+const FOUR: &[Migration] = &[
     MIGRATIONS[0],
     MIGRATIONS[1],
-    Migration { version: 3, sql: "ALTER TABLE sources ADD COLUMN colour TEXT NOT NULL DEFAULT 'grey';" },
+    MIGRATIONS[2],
+    Migration { version: 4, sql: "ALTER TABLE sources ADD COLUMN colour TEXT NOT NULL DEFAULT 'grey';" },
 ];
 
 fn token(id: &str, hash: u8) -> TokenRecord {
@@ -130,6 +137,51 @@ async fn grants_rules_and_specs_are_as_they_were_too() {
 }
 
 #[tokio::test]
+async fn agents_conversations_and_their_costs_are_as_they_were_too() {
+    use StoredRole::{Assistant, User};
+    let folder = Folder::new();
+    let store = folder.open().await;
+    let sessions = store.sessions();
+    store.agents().put("home", &json("{}"), NOW).await.unwrap();
+    sessions.begin(turn("kept", "one", "Hello")).await.unwrap();
+    let end = TurnEnding {
+        messages: vec![said(Assistant, "Hi")],
+        requests: vec![request("t-1", NOW, Some(0.5))],
+        ..ending("one", TurnState::Done)
+    };
+    sessions.end(end).await.unwrap();
+    // One that runs when the backup is made, with a draft.
+    let next = sessions.begin(turn("kept", "two", "More")).await.unwrap().next;
+    sessions.draft(&"two".into(), next, "There");
+    let backup = folder.beside("backup.db");
+    store.backup(&backup).await.unwrap();
+
+    store.agents().remove("home").await.unwrap();
+    let end = TurnEnding { messages: vec![said(Assistant, "There was")], ..ending("two", TurnState::Done) };
+    sessions.end(end).await.unwrap();
+    sessions.begin(turn("kept", "three", "And now?")).await.unwrap();
+    sessions.begin(turn("late", "four", "Hello")).await.unwrap();
+    store.usage().record(vec![request("t-1", NOW, Some(9.0))]).await.unwrap();
+
+    store.restore_from(&backup).await.unwrap();
+    assert_eq!(store.agents().list().await.unwrap()[0].name, "home");
+    assert_eq!((sessions.count().await.unwrap(), sessions.get("late").await.unwrap()), (1, None));
+    let messages = sessions.messages_after("kept", 0, 10).await.unwrap().messages;
+    let there: Vec<_> = messages.iter().map(|it| (it.role, it.is_cut)).collect();
+    assert_eq!(there, [(User, false), (Assistant, false), (User, false), (Assistant, true)]);
+    assert!(messages[3].parts.get().contains("\"There\""));
+    let states: Vec<_> = sessions.turns("kept", 10).await.unwrap().into_iter().map(|it| it.state).collect();
+    assert_eq!(states, [TurnState::Done, TurnState::Interrupted]);
+    assert_eq!(store.usage().spent("t-1", 0, "USD").await.unwrap(), 0.5);
+    // Whoever runs a turn that is not there any more is told.
+    let late = sessions.append("three", vec![said(Assistant, "Now")], vec![], NOW).await;
+    assert!(matches!(late, Err(StoreError::Missing { .. })));
+    let late = sessions.end(ending("two", TurnState::Done)).await;
+    assert!(matches!(late, Err(StoreError::Missing { .. })));
+    assert_eq!(sessions.get("kept").await.unwrap().unwrap().messages, 4);
+}
+
+#[tokio::test]
 async fn calls_that_run_meanwhile_end_in_one_record() {
     let folder = Folder::new();
     let store = folder.open().await;
@@ -205,10 +257,10 @@ async fn an_older_backup_is_brought_up_to_date_first() {
     store.backup(&backup).await.unwrap();
     store.close().await;
 
-    let store = folder.open_migrated(THREE).await.unwrap();
+    let store = folder.open_migrated(FOUR).await.unwrap();
     store.restore_from(&backup).await.unwrap();
     assert_eq!(number(&folder.database(), "SELECT count(*) FROM sources WHERE colour = 'grey'").await, 1);
-    assert_eq!(number(&backup, "PRAGMA user_version").await, 2);
+    assert_eq!(number(&backup, "PRAGMA user_version").await, 3);
 }
 
 #[tokio::test]
@@ -234,7 +286,7 @@ async fn what_is_no_good_backup_changes_nothing() {
     let middle = whole.len() / 8192 * 4096;
     scribbled[middle..middle + 4096].fill(0xAA);
     let newer = file("newer.db", &whole);
-    sqlx::raw_sql("PRAGMA user_version = 3").execute(&mut stranger(&newer).await).await.unwrap();
+    sqlx::raw_sql("PRAGMA user_version = 4").execute(&mut stranger(&newer).await).await.unwrap();
     let foreign = folder.beside("foreign.db");
     sqlx::raw_sql("CREATE TABLE theirs (x)").execute(&mut stranger(&foreign).await).await.unwrap();
 

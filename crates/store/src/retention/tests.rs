@@ -1,6 +1,6 @@
 use super::*;
-use crate::tests::support::{Folder, NOW, call, options, record, success};
-use crate::{CallFilter, StoreOptions};
+use crate::tests::support::{Folder, NOW, call, options, record, said, success, turn};
+use crate::{CallFilter, StoreOptions, StoredRole};
 use std::sync::Arc;
 use toolway_core::record::OpenedCall;
 
@@ -61,7 +61,7 @@ async fn the_oldest_go_where_the_database_is_too_large_and_the_file_shrinks() {
 #[tokio::test]
 async fn records_are_written_between_the_steps() {
     let folder = Folder::new();
-    let store = folder.open_with(StoreOptions { retention_bytes: 0, ..options() }).await;
+    let store = folder.open_with(StoreOptions { retention_bytes: 1, ..options() }).await;
     for number in 0..3000 {
         record(&store, at(NOW + number), success(""));
     }
@@ -83,4 +83,34 @@ async fn records_are_written_between_the_steps() {
     assert_eq!(starts(&store).await.len(), 200);
     // Nothing at all is allowed here: the loop ends all the same.
     assert_eq!(store.enforce_retention().await.unwrap().calls, 200);
+}
+
+#[tokio::test]
+async fn nothing_is_a_bound_where_there_is_0() {
+    let folder = Folder::new();
+    let unbounded = StoreOptions { retention_bytes: 0, retention_days: 0, ..options() };
+    let store = folder.open_with(unbounded).await;
+    record(&store, at(1), success(""));
+    store.flush().await.unwrap();
+    assert_eq!(store.enforce_retention().await.unwrap(), Removed::default());
+    assert_eq!(starts(&store).await, [1]);
+}
+
+#[tokio::test]
+async fn conversations_take_nothing_from_the_room_for_calls() {
+    const LIMIT: u64 = 4 << 20;
+    let folder = Folder::new();
+    let store = folder.open_with(StoreOptions { retention_bytes: LIMIT, ..options() }).await;
+    for number in 0..10 {
+        record(&store, at(NOW + number), success(&"x".repeat(100_000)));
+    }
+    store.sessions().begin(turn("s", "t", "look")).await.unwrap();
+    for _ in 0..4 {
+        let large = said(StoredRole::Assistant, &"y".repeat(2_000_000));
+        store.sessions().append("t", vec![large], vec![], NOW).await.unwrap();
+    }
+    assert!(Pages::read(&store).await.unwrap().used_bytes() > 2 * LIMIT as i64);
+    assert_eq!(store.enforce_retention().await.unwrap().calls, 0);
+    assert_eq!(starts(&store).await.len(), 10);
+    assert_eq!(store.sessions().get("s").await.unwrap().unwrap().messages, 5);
 }

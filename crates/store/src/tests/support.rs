@@ -6,14 +6,18 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{AssertSqlSafe, ConnectOptions, SqliteConnection};
+use sqlx::{AssertSqlSafe, ConnectOptions, Connection, SqliteConnection};
 use tempfile::TempDir;
 use toolway_core::caller::Door;
 use toolway_core::record::{ClosedCall, Durations, IdempotencyKey, OpenedCall};
 use toolway_types::{CallId, Clock, Code, Outcome, PrincipalId, RawJson, Role, ToolError, ToolOutput};
 
-use crate::migrate::Migration;
-use crate::{Store, StoreError, StoreOptions};
+use crate::connect::Connector;
+use crate::migrate::{self, MIGRATIONS, Migration};
+use crate::{
+    ModelRequestRecord, NewMessage, NewTurn, RequestStatus, Store, StoreError, StoreOptions, StoredRole,
+    TokenCounts, TurnEnding, TurnOpening, TurnState,
+};
 
 /// The time at which the tests' clocks start.
 pub(crate) const NOW: i64 = 1_800_000_000_000;
@@ -68,6 +72,19 @@ impl Folder {
 
     pub(crate) async fn open_migrated(&self, migrations: &'static [Migration]) -> Result<Store, StoreError> {
         Store::open_with(&self.path(), self.clock.clone(), options(), migrations).await
+    }
+
+    /// Makes the database as an earlier version made it, with rows in it that `sql` writes.
+    pub(crate) async fn made_by_version(&self, version: usize, sql: &'static str) {
+        std::fs::create_dir(self.path()).unwrap();
+        let connector = Connector::new(&self.database(), &options());
+        std::fs::write(self.database(), "").unwrap();
+        let mut conn = connector.writer().await.unwrap();
+        migrate::claim(&mut conn).await.unwrap();
+        sqlx::raw_sql("PRAGMA journal_mode = WAL").execute(&mut conn).await.unwrap();
+        migrate::apply(&mut conn, &MIGRATIONS[..version], 0).await.unwrap();
+        sqlx::raw_sql(sql).execute(&mut conn).await.unwrap();
+        conn.close().await.unwrap();
     }
 
     /// What a crash at this moment would leave behind, as a folder of its own.
@@ -151,6 +168,64 @@ pub(crate) fn record(store: &Store, opened: OpenedCall, outcome: Outcome) -> Cal
     drop(recorder.open(Arc::clone(&opened)));
     drop(recorder.close(end(&opened, outcome)));
     opened.id
+}
+
+/// A person's turn in a session of `t-1`.
+pub(crate) fn turn(session: &str, id: &str, text: &str) -> NewTurn {
+    NewTurn {
+        id: id.to_owned(),
+        session: session.to_owned(),
+        principal: "t-1".to_owned(),
+        agent: "default".to_owned(),
+        started_ms: NOW,
+        opening: TurnOpening::Message(said(StoredRole::User, text)),
+    }
+}
+
+/// A message of one text.
+pub(crate) fn said(role: StoredRole, text: &str) -> NewMessage {
+    let parts = RawJson::from(&serde_json::json!([{"type": "text", "text": text}]));
+    NewMessage { role, parts, text: text.to_owned(), is_cut: false }
+}
+
+/// The end of a turn in which nothing more was said.
+pub(crate) fn ending(turn: &str, state: TurnState) -> TurnEnding {
+    TurnEnding {
+        turn: turn.to_owned(),
+        state,
+        ended_ms: NOW + 9,
+        messages: vec![],
+        requests: vec![],
+        code: None,
+        message: None,
+        finish: Some("stop".to_owned()),
+        rounds: 1,
+        calls: 0,
+        tokens: TokenCounts::default(),
+        cost: None,
+        currency: None,
+    }
+}
+
+/// A request to a model that was answered at a cost.
+pub(crate) fn request(principal: &str, started_ms: i64, cost: Option<f64>) -> ModelRequestRecord {
+    ModelRequestRecord {
+        turn: None,
+        session: None,
+        principal: principal.to_owned(),
+        agent: "default".to_owned(),
+        provider: "openai".to_owned(),
+        model: "m-1".to_owned(),
+        started_ms,
+        duration_ms: 1200,
+        first_token_ms: Some(300),
+        attempts: 1,
+        status: RequestStatus::Answered,
+        code: None,
+        tokens: TokenCounts { input: Some(100), output: Some(10), ..TokenCounts::default() },
+        cost,
+        currency: cost.map(|_| "USD".to_owned()),
+    }
 }
 
 /// Waits for something that must come about, for at most ten seconds.

@@ -1,12 +1,10 @@
 //! Databases of earlier versions, with rows in them as those versions wrote them.
 
-use sqlx::AssertSqlSafe;
 use toolway_core::caller::Door;
 use toolway_types::{CallId, Code, PrincipalId, Role};
 
-use super::support::{Folder, NOW, call, json, number, record, stranger, success};
-use crate::migrate::MIGRATIONS;
-use crate::{CallFilter, CallRow, CallStatus};
+use super::support::{Folder, NOW, call, json, number, record, success, turn};
+use crate::{CallFilter, CallRow, CallStatus, SessionFilter};
 
 const VERSION_1: &str = "
     INSERT INTO tokens (id, hash, role, label, created_ms) VALUES ('t-1', zeroblob(32), 'client', 'old', 1);
@@ -20,10 +18,7 @@ const VERSION_1: &str = "
 #[tokio::test]
 async fn a_version_1_database_with_rows_is_brought_up_to_date() {
     let folder = Folder::new();
-    folder.open_migrated(&MIGRATIONS[..1]).await.unwrap().close().await;
-    let mut other = stranger(&folder.database()).await;
-    sqlx::raw_sql(AssertSqlSafe(VERSION_1)).execute(&mut other).await.unwrap();
-    drop(other);
+    folder.made_by_version(1, VERSION_1).await;
 
     let store = folder.open().await;
     assert_eq!(store.closed_at_open(), 1);
@@ -75,17 +70,12 @@ async fn a_version_1_database_with_rows_is_brought_up_to_date() {
 #[tokio::test]
 async fn a_version_1_backup_is_brought_up_to_date_before_it_is_put_in_place() {
     let old = Folder::new();
-    let store = old.open_migrated(&MIGRATIONS[..1]).await.unwrap();
-    let mut other = stranger(&old.database()).await;
-    sqlx::raw_sql(AssertSqlSafe(VERSION_1)).execute(&mut other).await.unwrap();
-    drop(other);
-    let backup = old.beside("backup.db");
-    store.backup(&backup).await.unwrap();
+    old.made_by_version(1, VERSION_1).await;
 
     let folder = Folder::new();
     let store = folder.open().await;
     record(&store, call("a/gone"), success(""));
-    store.restore_from(&backup).await.unwrap();
+    store.restore_from(&old.database()).await.unwrap();
     let names: Vec<String> = store
         .calls()
         .list(&CallFilter::default(), None, 10)
@@ -96,4 +86,47 @@ async fn a_version_1_backup_is_brought_up_to_date_before_it_is_put_in_place() {
         .map(|call| call.name)
         .collect();
     assert_eq!(names, ["nothing", "phone__battery"]);
+}
+
+const VERSION_2: &str = "
+    INSERT INTO tokens (id, hash, role, label, created_ms) VALUES ('t-2', zeroblob(32), 'client', 'newer', 1);
+    INSERT INTO rules VALUES ('night', 0, '{\"effect\":\"deny\"}', 7);
+    INSERT INTO calls VALUES (4, x'0198f3a100007000800000000000000c', 1800000000000, 1, NULL, 'phone__battery', 'phone',
+        'battery', 't-2', 1, 2, 'home', 's-1', 'turn-1', 'grant:g', '{\"hooks\":[\"h\"]}', NULL, NULL, 4, 1, 2, 3, 1,
+        '{}', NULL, '{\"status\":\"success\",\"result\":\"87\"}');
+";
+
+#[tokio::test]
+async fn a_version_2_database_with_rows_is_brought_up_to_date() {
+    let folder = Folder::new();
+    folder.made_by_version(2, VERSION_2).await;
+    let store = folder.open().await;
+    assert_eq!((store.closed_at_open(), store.interrupted_at_open()), (0, 0));
+    let copy = folder.path().join("backups").join("toolway-2-20270115T080000Z.db");
+    assert_eq!(number(&copy, "SELECT count(*) FROM rules").await, 1);
+    let id: CallId = "0198f3a1-0000-7000-8000-00000000000c".parse().unwrap();
+    let call = store.calls().get(id).await.unwrap().unwrap();
+    assert_eq!((call.session.as_deref(), call.hooks), (Some("s-1"), vec!["h".to_owned()]));
+    assert_eq!(store.rules().list().await.unwrap()[0].name, "night");
+    assert_eq!(store.tokens().list().await.unwrap()[0].label, "newer");
+    assert_eq!(store.agents().list().await.unwrap(), []);
+    assert_eq!(store.sessions().count().await.unwrap(), 0);
+    store.check().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_version_2_backup_takes_the_conversations_of_now_away() {
+    let old = Folder::new();
+    old.made_by_version(2, VERSION_2).await;
+
+    let folder = Folder::new();
+    let store = folder.open().await;
+    store.agents().put("home", &json("{}"), NOW).await.unwrap();
+    store.sessions().begin(turn("s", "t", "hello")).await.unwrap();
+    store.restore_from(&old.database()).await.unwrap();
+    assert_eq!(store.agents().list().await.unwrap(), []);
+    assert_eq!(store.sessions().list(&SessionFilter::default(), None, 10).await.unwrap().sessions, []);
+    assert_eq!(store.sessions().turn("t").await.unwrap(), None);
+    assert_eq!(store.rules().list().await.unwrap()[0].name, "night");
+    assert_eq!(number(&old.database(), "PRAGMA user_version").await, 2);
 }

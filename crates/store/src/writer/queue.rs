@@ -18,6 +18,7 @@ use super::soft::{SoftChanges, SourceChange};
 use super::work::Work;
 use crate::options::{Durability, StoreOptions};
 use crate::outcome;
+use crate::sessions::Draft;
 
 /// A call's opening or closing.
 #[derive(Debug, Clone)]
@@ -90,6 +91,8 @@ pub(crate) struct Glance {
     pub(crate) urgent: bool,
     pub(crate) work: bool,
     pub(crate) soft: bool,
+    /// Some of that should not wait as long as the rest.
+    pub(crate) drafts: bool,
     pub(crate) stopping: bool,
 }
 
@@ -215,6 +218,20 @@ impl Queue {
         }
     }
 
+    /// Notes how far a turn's answer is.
+    pub(crate) fn draft(&self, turn: &Arc<str>, draft: Draft) {
+        let mut state = self.state.lock();
+        if state.phase != Phase::Open {
+            return;
+        }
+        let wake = !state.soft.has_drafts();
+        state.soft.draft(turn, draft);
+        drop(state);
+        if wake {
+            self.wake.notify_one();
+        }
+    }
+
     /// The newest unwritten record of a key.
     pub(crate) fn keyed(&self, principal: &PrincipalId, key: &str) -> Option<Record> {
         self.state.lock().keyed.get(principal, key)
@@ -253,6 +270,7 @@ impl Queue {
             urgent: state.urgent,
             work: !state.work.is_empty(),
             soft: !state.soft.is_empty(),
+            drafts: state.soft.has_drafts(),
             stopping: state.phase != Phase::Open,
         }
     }

@@ -1,5 +1,6 @@
 //! Changes that may be late and of which only the newest counts: when a token was last used, when a source
-//! was last seen and with which tools. They are collected and written at most once a second.
+//! was last seen and with which tools, how far an answer is. They are collected, and written at most once a second,
+//! answers four times.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,6 +8,8 @@ use std::sync::Arc;
 use serde::Serialize;
 use sqlx::{Connection, SqliteConnection};
 use toolway_types::Slug;
+
+use crate::sessions::{Draft, write_drafts};
 
 /// What changed about a source.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -23,11 +26,20 @@ pub(crate) struct SourceChange {
 pub(crate) struct SoftChanges {
     tokens: HashMap<Arc<str>, i64>,
     sources: HashMap<Slug, SourceChange>,
+    drafts: HashMap<Arc<str>, Draft>,
 }
 
 impl SoftChanges {
     pub(crate) fn is_empty(&self) -> bool {
-        self.tokens.is_empty() && self.sources.is_empty()
+        self.tokens.is_empty() && self.sources.is_empty() && self.drafts.is_empty()
+    }
+
+    pub(crate) fn has_drafts(&self) -> bool {
+        !self.drafts.is_empty()
+    }
+
+    pub(crate) fn draft(&mut self, turn: &Arc<str>, draft: Draft) {
+        self.drafts.insert(Arc::clone(turn), draft);
     }
 
     pub(crate) fn touch_token(&mut self, id: &Arc<str>, at_ms: i64) {
@@ -61,9 +73,12 @@ impl SoftChanges {
                 self.change_source(&slug, newer);
             }
         }
+        for (turn, draft) in older.drafts {
+            self.drafts.entry(turn).or_insert(draft);
+        }
     }
 
-    /// Writes them, in one statement a table however many there are.
+    /// Writes them in one transaction: those of a table in one statement, but for drafts.
     pub(crate) async fn write(&self, conn: &mut SqliteConnection) -> Result<(), sqlx::Error> {
         const TOKENS: &str = "UPDATE tokens SET last_used_ms = max(coalesce(last_used_ms, 0), j.value) \
              FROM json_each(?) AS j WHERE tokens.id = j.key";
@@ -78,6 +93,7 @@ impl SoftChanges {
         if let Some(sources) = as_json(&self.sources) {
             sqlx::query(SOURCES).bind(sources).execute(&mut *transaction).await?;
         }
+        write_drafts(&mut transaction, &self.drafts).await?;
         transaction.commit().await
     }
 }

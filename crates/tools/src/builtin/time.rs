@@ -56,6 +56,12 @@ impl Zones {
         Self(Arc::new(LazyLock::new(Box::new(find))))
     }
 
+    /// The computer's own zone. Reads files where nobody has asked before.
+    #[must_use]
+    pub fn own(&self) -> TimeZone {
+        self.get().0.clone()
+    }
+
     fn get(&self) -> &Found {
         &self.0
     }

@@ -36,7 +36,10 @@ fn version_1_gets_no_field_that_it_does_not_know() {
         ToolsRegistered { count: 2, registered: 2, rejected: Vec::new() },
         r#"{"type":"tools_registered","count":2,"registered":2}"#,
     );
-    writes(ErrorMessage { message: "no".into(), code: None }, r#"{"type":"error","message":"no"}"#);
+    writes(
+        ErrorMessage { message: "no".into(), ..ErrorMessage::default() },
+        r#"{"type":"error","message":"no"}"#,
+    );
     writes(
         Done { full_response: "Hello.".into(), ..Done::default() },
         r#"{"type":"done","full_response":"Hello."}"#,
@@ -48,7 +51,7 @@ fn version_1_gets_no_field_that_it_does_not_know() {
 fn numbers_of_usage_that_are_not_known_are_null() {
     let usage = Some(Usage { input: Some(1), ..Usage::default() });
     writes(
-        Done { full_response: String::new(), usage, cost: None },
+        Done { usage, ..Done::default() },
         r#"{"type":"done","full_response":"","usage":{"input":1,"output":null,"cached":null,"reasoning":null}}"#,
     );
 }
@@ -112,5 +115,62 @@ fn a_structured_null_is_written() {
     result_frame(
         &Outcome::Success(ToolOutput::structured(RawJson::null())),
         r#""status":"success","result":null"#,
+    );
+}
+
+#[track_caller]
+fn shown_as(outcome: &Outcome, duration_ms: Option<f64>, expected: &str) {
+    let id: CallId = "01890a5d-ac96-774b-bcce-b302099a8057".parse().unwrap();
+    let frame = ToolResultShown::write(id, "camera", outcome, duration_ms);
+    let expected = expected.replace("ID", "01890a5d-ac96-774b-bcce-b302099a8057");
+    assert_eq!(frame, expected);
+    // What is read from it is written back to the same bytes.
+    assert_eq!(GatewayMessage::decode(&frame).unwrap().encode(), frame);
+}
+
+#[test]
+fn a_result_in_a_chat_has_the_fields_of_its_outcome_for_version_2_alone() {
+    let text = Outcome::Success(ToolOutput::text("taken"));
+    shown_as(&text, None, r#"{"type":"tool_result","id":"ID","name":"camera","output":"taken"}"#);
+    shown_as(
+        &text,
+        Some(1.5),
+        r#"{"type":"tool_result","id":"ID","name":"camera","output":"taken","duration_ms":1.5,"status":"success","result":"taken"}"#,
+    );
+    let failed = Outcome::Error(ToolError::new(Code::Timeout, "too slow"));
+    shown_as(&failed, None, r#"{"type":"tool_result","id":"ID","name":"camera","output":"too slow"}"#);
+    shown_as(
+        &failed,
+        Some(2.0),
+        r#"{"type":"tool_result","id":"ID","name":"camera","output":"too slow","duration_ms":2.0,"status":"error","error_type":"timeout","message":"too slow","code":"timeout","dispatched":false,"retryable":true}"#,
+    );
+}
+
+#[test]
+fn the_output_shown_is_a_string_whatever_a_tool_gives() {
+    let structured = ToolOutput::structured(RawJson::parse(r#"{ "percent":81 }"#).unwrap());
+    shown_as(
+        &Outcome::Success(structured.clone()),
+        None,
+        r#"{"type":"tool_result","id":"ID","name":"camera","output":"{ \"percent\":81 }"}"#,
+    );
+    let both = ToolOutput { content: vec![ContentPart::text("81 percent")], ..structured.clone() };
+    shown_as(
+        &Outcome::Success(both),
+        None,
+        r#"{"type":"tool_result","id":"ID","name":"camera","output":"81 percent"}"#,
+    );
+    let picture = ContentPart::Image { data: "AA==".into(), mime_type: "image/png".into() };
+    let pictured = ToolOutput { content: vec![picture.clone()], structured: None };
+    shown_as(
+        &Outcome::Success(pictured),
+        None,
+        r#"{"type":"tool_result","id":"ID","name":"camera","output":""}"#,
+    );
+    let pictured = ToolOutput { content: vec![picture], ..structured };
+    shown_as(
+        &Outcome::Success(pictured),
+        Some(1.0),
+        r#"{"type":"tool_result","id":"ID","name":"camera","output":"{ \"percent\":81 }","duration_ms":1.0,"status":"success","result":{ "percent":81 },"content":[{"type":"image","data":"AA==","mimeType":"image/png"}]}"#,
     );
 }

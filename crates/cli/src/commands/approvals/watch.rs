@@ -56,7 +56,7 @@ async fn print(client: &Client, context: &Context) -> Done {
             continue;
         }
         if context.printer.json {
-            context.printer.raw_json(&with_kind(&event))?;
+            context.printer.raw_json(&event.with_kind())?;
             continue;
         }
         let line = match event.kind.as_str() {
@@ -86,14 +86,6 @@ fn missed(event: &Event, context: &Context) {
     }
 }
 
-/// The event's data with its type beside what it says, which stays as it came.
-fn with_kind(event: &Event) -> String {
-    match event.data.strip_prefix('{') {
-        Some(rest) => format!("{{\"event\":\"{}\",{rest}", event.kind),
-        None => event.data.clone(),
-    }
-}
-
 fn asked(question: &Question, context: &Context) -> String {
     let printer = &context.printer;
     format!(
@@ -118,16 +110,4 @@ fn ended(over: &Over, tool: &str, context: &Context) -> String {
         printer.paint(Style::Name, &escape::line(tool)),
         escape::line(&over.in_words()),
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_type_stands_beside_what_an_event_says() {
-        let event = |data: &str| Event { kind: "asked".to_owned(), data: data.to_owned() };
-        assert_eq!(with_kind(&event(r#"{"id":"q","n":1.0}"#)), r#"{"event":"asked","id":"q","n":1.0}"#);
-        assert_eq!(with_kind(&event("odd")), "odd");
-    }
 }

@@ -33,7 +33,7 @@ pub(super) fn look(context: &Context, found: &mut Findings) {
         );
     }
     let folders = [folder.tls(), folder.devices(), folder.secrets(), folder.tools()];
-    let mut secret = vec![folder.owner_token()];
+    let mut secret = vec![folder.owner_token(), folder.models(), folder.chat_history()];
     secret.extend_from_slice(&folders);
     secret.extend(folder.database_files());
     for inside in folders {

@@ -74,10 +74,10 @@ fn open(context: &Context) -> Done<OwnTools> {
 }
 
 /// Whoever points at a gateway elsewhere means that one, whose files are not here.
-fn refuse_elsewhere(connect: &ConnectArgs, context: &Context) -> Done {
+pub(crate) fn refuse_elsewhere(connect: &ConnectArgs, context: &Context) -> Done {
     match &connect.gateway {
         Some(url) if !find::is_here(url, &context.folder) => Err(Failure::new(format!(
-            "{url} is not the gateway of {}, and tools are defined in files on the gateway's own computer",
+            "{url} is not the gateway of {}, and this is written into files on the gateway's own computer",
             context.folder.path().display()
         ))
         .code("elsewhere")
@@ -268,7 +268,7 @@ fn not_removed(problem: NotRemoved) -> Failure {
 }
 
 /// Has the running gateway read the definitions again; false where none runs.
-async fn tell(connect: &ConnectArgs, context: &Context) -> Done<bool> {
+pub(crate) async fn tell(connect: &ConnectArgs, context: &Context) -> Done<bool> {
     if find::running_on(&context.folder)?.is_none() {
         return Ok(false);
     }
@@ -276,7 +276,7 @@ async fn tell(connect: &ConnectArgs, context: &Context) -> Done<bool> {
 }
 
 /// For programs.
-fn word(told: &Done<bool>) -> &'static str {
+pub(crate) fn word(told: &Done<bool>) -> &'static str {
     match told {
         Ok(true) => "reloaded",
         Ok(false) => "not_running",
@@ -284,7 +284,7 @@ fn word(told: &Done<bool>) -> &'static str {
     }
 }
 
-fn not_told(failure: &Failure) -> Failure {
+pub(crate) fn not_told(failure: &Failure) -> Failure {
     Failure::new(format!("that is done, but the running gateway did not take it in: {}", failure.message()))
         .code("not_reloaded")
         .hint("restart the gateway, or send it SIGHUP; its log says more")

@@ -31,6 +31,20 @@ fn line_ends_stay_only_where_lines_are_wanted() {
 }
 
 #[test]
+fn pictures_in_prose_are_shown_as_they_are() {
+    for (text, shown) in [
+        ("⚠\u{fe0f} hot", "⚠ hot"),
+        ("👩\u{200d}🚀", "👩🚀"),
+        ("❤\u{fe0f}\u{200d}🔥", "❤🔥"),
+        ("a\u{fe0f}b", "a\\u{fe0f}b"),
+        ("⚠\u{fe0f}\u{fe0f}", "⚠"),
+        ("x\u{202e}y\n", "x\\u{202e}y\\n"),
+    ] {
+        assert_eq!(prose(text), shown, "{text:?}");
+    }
+}
+
+#[test]
 fn json_stays_the_same_json() {
     let text = "{\n\t\"a\": \"x\u{202e}y\u{e0041}z\u{9b}\"\n}";
     let shown = json(text);

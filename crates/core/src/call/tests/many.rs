@@ -245,3 +245,16 @@ async fn shutting_down_ends_those_that_wait_too() {
     assert_eq!(world.recorder.closed().len(), 6);
     world.recorder.assert_each_closed_once();
 }
+
+#[tokio::test(start_paused = true)]
+async fn each_end_is_told_as_it_comes_and_the_results_stand_in_order() {
+    let world = World::new(vec![lasting(document("slow"), secs(3)), lasting(document("fast"), secs(1))]);
+    let told = parking_lot::Mutex::new(Vec::new());
+    let started = tokio::time::Instant::now();
+    let tell = |at: usize, finished: &crate::Finished| {
+        told.lock().push((at, finished.id, started.elapsed().as_secs()));
+    };
+    let finished = world.engine.call_many_telling(vec![call("slow", "{}"), call("fast", "{}")], tell).await;
+    let ids: Vec<_> = finished.iter().map(|it| it.id).collect();
+    assert_eq!(*told.lock(), [(1, ids[1], 1), (0, ids[0], 3)]);
+}

@@ -34,3 +34,18 @@ fn what_is_put_back_gives_way_to_what_came_since() {
     assert_eq!(newer.sources[&phone], seen(12, Some(&["new"])));
     assert_eq!(newer.sources[&desk], seen(13, Some(&["desk"])));
 }
+
+#[test]
+fn only_the_newest_draft_of_a_turn_counts() {
+    let draft = |text: &str| Draft { seq: 2, text: text.to_owned() };
+    let mut older = SoftChanges::default();
+    assert!(!older.has_drafts());
+    older.draft(&"a".into(), draft("On"));
+    older.draft(&"b".into(), draft("Yes"));
+    let mut newer = SoftChanges::default();
+    newer.draft(&"a".into(), draft("Once"));
+    newer.draft(&"a".into(), draft("Once upon"));
+    newer.merge_older(older);
+    assert_eq!((&newer.drafts["a"], &newer.drafts["b"]), (&draft("Once upon"), &draft("Yes")));
+    assert!(newer.has_drafts() && !newer.is_empty());
+}

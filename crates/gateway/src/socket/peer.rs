@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::extract::ws::Utf8Bytes;
 use tokio_util::sync::CancellationToken;
 use toolway_core::consent::QuestionSink;
+use toolway_core::{Lease, OwnTools};
 use toolway_wire::from_client::Connect;
 use toolway_wire::from_gateway::{Connected, ErrorMessage};
 use toolway_wire::{
@@ -16,6 +17,7 @@ use super::chat::ChatCalls;
 use super::close::{Close, INTERNAL, POLICY};
 use super::connection::Receiver;
 use super::outbox::{Gone, Outbox};
+use super::talk::{self, Talk};
 use super::{chat, device};
 use crate::access::{TokenState, secret};
 use crate::sources::identity::Claims;
@@ -25,7 +27,7 @@ use crate::sources::{Arrival, JoinError, Sources};
 use crate::state::App;
 
 /// Frames longer than this are parsed on a thread for blocking work, so that they delay nobody else.
-const PARSE_APART: usize = 256 << 10;
+pub(super) const PARSE_APART: usize = 256 << 10;
 /// Longest name, id or version that a peer may give of itself, in bytes.
 const MAX_FIELD: usize = 256;
 
@@ -47,7 +49,7 @@ pub(crate) struct Introduction {
 }
 
 /// One connection.
-pub(crate) struct Session {
+pub(crate) struct Peer {
     pub(crate) app: Arc<App>,
     pub(crate) token: Arc<TokenState>,
     pub(crate) kind: Kind,
@@ -60,11 +62,13 @@ pub(crate) struct Session {
     /// Cancelled when another socket takes this one's seat.
     displaced: CancellationToken,
     pub(crate) calls: ChatCalls,
+    /// What is said over it, on `/ws/chat`.
+    pub(super) talk: Talk,
     /// Where the questions of its calls go, once there has been a call.
     pub(crate) questions: Option<QuestionSink>,
 }
 
-impl Session {
+impl Peer {
     pub(crate) fn new(
         app: Arc<App>,
         token: Arc<TokenState>,
@@ -74,6 +78,7 @@ impl Session {
         introduction: Introduction,
     ) -> Self {
         let calls = ChatCalls::new(app.settings.limits.calls_in_flight_per_connection);
+        let talk = Talk::new(&introduction);
         Self {
             app,
             token,
@@ -85,6 +90,7 @@ impl Session {
             stay: None,
             displaced: CancellationToken::new(),
             calls,
+            talk,
             questions: None,
         }
     }
@@ -99,13 +105,25 @@ impl Session {
         self.stay.as_ref().map(|stay| &stay.seat)
     }
 
+    /// What this connection has registered, once it has something to register with.
+    pub(super) fn own_tools(&self) -> Option<OwnTools> {
+        let seat = self.seat()?;
+        let lease = seat.with_lease(Lease::id)?;
+        Some(OwnTools { source: seat.source().slug().clone(), lease })
+    }
+
     pub(crate) async fn say(&self, message: impl Into<GatewayMessage>) -> Result<(), Close> {
         self.outbox.send(message.into().encode()).await.map_err(|Gone| Close::PeerGone)
     }
 
     pub(crate) async fn complain(&self, code: &str, message: impl Into<String>) -> Result<(), Close> {
         self.app.metrics.refused(code);
-        self.say(ErrorMessage { message: message.into(), code: Some(code.to_owned()) }).await
+        self.say(ErrorMessage {
+            message: message.into(),
+            code: Some(code.to_owned()),
+            ..ErrorMessage::default()
+        })
+        .await
     }
 
     async fn handle(&mut self, message: ClientMessage) -> Result<(), Close> {
@@ -137,6 +155,9 @@ impl Session {
             return self.say(self.connected()).await;
         }
         self.version = self.version.max(connect.v.unwrap_or(1).clamp(1, VERSION));
+        if self.kind == Kind::Chat && self.hello.is_none() {
+            talk::bind(self, connect.session_id.as_deref()).await?;
+        }
         let resume = connect.resume_token.clone();
         self.hello = Some(connect);
         let offers = self.token.role().may_offer_tools();
@@ -212,6 +233,7 @@ impl Session {
         }
         let now = self.app.clock.now_ms();
         self.stay = Some(seat.attach(self.outbox.clone(), self.displaced.clone(), now).await);
+        self.talk.own().set(self.own_tools());
         tracing::info!(source = %source.slug(), token = %self.token.id(), "a device connected");
         Ok(())
     }
@@ -282,6 +304,7 @@ impl Session {
     /// ends otherwise.
     pub(crate) fn leave(&mut self, close: &Close) {
         self.calls.cancel_all();
+        self.talk.leave();
         let Some(stay) = self.stay.take() else { return };
         let seat = stay.seat.clone();
         if !stay.leave() {
@@ -308,7 +331,7 @@ impl Session {
     }
 }
 
-impl Receiver for Session {
+impl Receiver for Peer {
     async fn text(&mut self, frame: Utf8Bytes) -> Result<(), Close> {
         let decoded = if frame.len() > PARSE_APART {
             let decoded = tokio::task::spawn_blocking(move || ClientMessage::decode(frame.as_str())).await;

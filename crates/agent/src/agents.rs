@@ -1,0 +1,408 @@
+//! The agents that there are: `default`, those of the database, and those of files in the folder `agents`. All are
+//! checked before they count, and the engine is told what tools each may use.
+
+mod check;
+mod error;
+mod file;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use parking_lot::Mutex;
+use toolway_core::policy::definition::ApprovalMode;
+use toolway_core::{AgentScope, AgentScopes, Engine};
+use toolway_store::{AgentRecord, Store, StoreError};
+use toolway_types::{Clock, RawJson};
+
+use crate::definition::AgentDefinition;
+use crate::files::{FileProblem, Mark, mark};
+use crate::models::{Models, NoModel};
+use crate::names;
+use file::AgentFile;
+
+pub use error::{AgentError, AgentProblem, NoSuchAgent};
+pub use file::check;
+
+/// The agent that is there from the start.
+pub const DEFAULT: &str = "default";
+/// What it is told where nobody says otherwise.
+const DEFAULT_PROMPT: &str = "You are a helpful assistant. Your tools run on the devices, apps and servers of the \
+     person you talk to. Use them where they help, and say plainly when one of them failed. Never say that something \
+     was done unless a tool confirmed it.";
+/// The tool with which a model finds the tools that it was not told of.
+pub(crate) const FIND_TOOLS: &str = "builtin/find_tools";
+/// Most agents.
+const MAX_AGENTS: usize = 1000;
+
+/// What the list of agents is made of.
+pub struct AgentsParts {
+    /// Is told what tools each agent may use.
+    pub engine: Arc<Engine>,
+    /// Keeps those that are made over the network.
+    pub store: Store,
+    /// The folder whose `*.toml` files are agents; it need not exist.
+    pub folder: PathBuf,
+    /// The models that they may name.
+    pub models: Arc<Models>,
+    /// The wall clock.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// Where an agent stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AgentOrigin {
+    /// Nowhere: it is `default`, as it comes.
+    BuiltIn,
+    /// In the database.
+    Database,
+    /// In a file.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The line in it, from 1.
+        line: usize,
+    },
+}
+
+/// An agent with where it stands and what is wrong with it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AgentView {
+    /// What it is.
+    pub definition: Arc<AgentDefinition>,
+    /// Where it stands.
+    pub origin: AgentOrigin,
+    /// What is wrong with it though it counts, in words: its model is not there, its file has become unreadable.
+    pub problems: Vec<String>,
+}
+
+/// An agent, with what was made of it.
+#[derive(Debug)]
+pub(crate) struct Agent {
+    /// What it is.
+    pub(crate) definition: AgentDefinition,
+    /// The tools that its patterns name, as they were written.
+    pub(crate) scope: AgentScope,
+    /// Those of its patterns that stand for one tool, in their order.
+    pub(crate) named: Vec<String>,
+}
+
+#[derive(Debug, Clone)]
+struct Standing {
+    agent: Arc<Agent>,
+    origin: AgentOrigin,
+    /// Why it is not what its file says now.
+    outdated: Option<String>,
+}
+
+/// The agents that there are.
+pub struct Agents {
+    parts: AgentsParts,
+    /// Held while agents change, so that changes come one after the other.
+    changing: tokio::sync::Mutex<()>,
+    /// The files as they were when they were last read.
+    seen: Mutex<Mark>,
+    standing: ArcSwap<BTreeMap<String, Standing>>,
+    problems: ArcSwap<Vec<FileProblem>>,
+}
+
+impl std::fmt::Debug for Agents {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names: Vec<_> = self.standing.load().keys().cloned().collect();
+        f.debug_struct("Agents").field("names", &names).finish_non_exhaustive()
+    }
+}
+
+impl Agents {
+    /// Reads the agents and tells the engine of them. What is wrong with a file or a stored agent is kept in
+    /// [`Agents::problems`].
+    ///
+    /// # Errors
+    /// Where the store can't be read.
+    pub async fn open(parts: AgentsParts) -> Result<Arc<Self>, StoreError> {
+        let agents = Self {
+            parts,
+            changing: tokio::sync::Mutex::new(()),
+            seen: Mutex::default(),
+            standing: ArcSwap::default(),
+            problems: ArcSwap::default(),
+        };
+        agents.reload().await?;
+        Ok(Arc::new(agents))
+    }
+
+    /// All agents, by name.
+    #[must_use]
+    pub fn list(&self) -> Vec<AgentView> {
+        self.standing.load().values().map(|standing| self.shown(standing)).collect()
+    }
+
+    /// One agent with where it stands.
+    ///
+    /// # Errors
+    /// [`NoSuchAgent`].
+    pub fn view(&self, name: &str) -> Result<AgentView, NoSuchAgent> {
+        let standing = self.standing.load();
+        let found = standing.get(name).ok_or_else(|| none_such(name, &standing))?;
+        Ok(self.shown(found))
+    }
+
+    /// What an agent is.
+    ///
+    /// # Errors
+    /// [`NoSuchAgent`].
+    pub fn get(&self, name: &str) -> Result<AgentDefinition, NoSuchAgent> {
+        self.agent(name).map(|agent| agent.definition.clone())
+    }
+
+    pub(crate) fn agent(&self, name: &str) -> Result<Arc<Agent>, NoSuchAgent> {
+        let standing = self.standing.load();
+        let found = standing.get(name).ok_or_else(|| none_such(name, &standing))?;
+        Ok(Arc::clone(&found.agent))
+    }
+
+    /// Makes an agent in the database, or changes what one there is. Answers whether it is new.
+    ///
+    /// # Errors
+    /// [`AgentError`].
+    pub async fn put(&self, definition: AgentDefinition) -> Result<bool, AgentError> {
+        let agent = Agent::new(definition).map_err(AgentError::Invalid)?;
+        let name = agent.definition.name.clone();
+        let _changing = self.changing.lock().await;
+        self.not_in_a_file(&name)?;
+        let standing = self.standing.load();
+        if standing.len() >= MAX_AGENTS && !standing.contains_key(&name) {
+            return Err(AgentError::TooMany(MAX_AGENTS));
+        }
+        let body = RawJson::from_value(&agent.definition).unwrap_or_default();
+        self.parts.store.agents().put(&name, &body, self.parts.clock.now_ms()).await?;
+        let mut next = standing.as_ref().clone();
+        let placed = Standing { agent: Arc::new(agent), origin: AgentOrigin::Database, outdated: None };
+        let is_new = next.insert(name, placed).is_none();
+        self.put_in_force(next);
+        Ok(is_new)
+    }
+
+    /// Removes an agent from the database. Whatever is bound to it may use nothing from then on.
+    ///
+    /// # Errors
+    /// [`AgentError`].
+    pub async fn remove(&self, name: &str) -> Result<(), AgentError> {
+        let _changing = self.changing.lock().await;
+        self.not_in_a_file(name)?;
+        if name == DEFAULT {
+            return Err(AgentError::DefaultStays);
+        }
+        let standing = self.standing.load();
+        if !self.parts.store.agents().remove(name).await? && !standing.contains_key(name) {
+            return Err(none_such(name, &standing).into());
+        }
+        let mut next = standing.as_ref().clone();
+        next.remove(name);
+        self.put_in_force(next);
+        Ok(())
+    }
+
+    /// Reads files and database again. What can't be read is in [`Agents::problems`]; what stood before stands.
+    ///
+    /// # Errors
+    /// Where the store can't be read; then nothing has changed.
+    pub async fn reload(&self) -> Result<(), StoreError> {
+        let _changing = self.changing.lock().await;
+        let stored = self.parts.store.agents().list().await?;
+        let folder = self.parts.folder.clone();
+        let read = tokio::task::spawn_blocking(move || {
+            let files = file::files(&folder);
+            // Before they are read: what changes meanwhile is read again.
+            let seen = mark(files.iter().flatten().cloned());
+            (seen, files.map(|files| files.iter().map(|path| file::read(path)).collect::<Vec<_>>()))
+        });
+        let Ok((seen, files)) = read.await else { return Ok(()) };
+        *self.seen.lock() = seen;
+        let mut next = BTreeMap::from([(DEFAULT.to_owned(), built_in())]);
+        let mut problems = Vec::new();
+        for record in stored {
+            match of_record(&record) {
+                Ok(standing) => drop(next.insert(record.name, standing)),
+                Err(why) => problems.push(FileProblem::new(
+                    self.parts.store.path(),
+                    1,
+                    format!("the stored agent {:?} can't be used: {why}", record.name),
+                )),
+            }
+        }
+        match files {
+            Ok(files) => files.into_iter().for_each(|file| self.take(file, &mut next, &mut problems)),
+            Err(problem) => {
+                problems.push(problem);
+                self.keep_all_of_files(&mut next);
+            }
+        }
+        for problem in &problems {
+            tracing::error!("an agent was not taken: {problem}");
+        }
+        self.problems.store(Arc::new(problems));
+        self.put_in_force(next);
+        Ok(())
+    }
+
+    /// Whether a file has changed since they were read. Looks at files, so it is a little work.
+    pub async fn has_changed(&self) -> bool {
+        let folder = self.parts.folder.clone();
+        let now = tokio::task::spawn_blocking(move || mark(file::files(&folder).into_iter().flatten())).await;
+        now.is_ok_and(|now| *self.seen.lock() != now)
+    }
+
+    /// What does not count, and why.
+    #[must_use]
+    pub fn problems(&self) -> Vec<FileProblem> {
+        self.problems.load().as_ref().clone()
+    }
+
+    /// Takes what a file says; where it can't stand, what it said before stands.
+    fn take(
+        &self,
+        file: Result<AgentFile, file::BadFile>,
+        next: &mut BTreeMap<String, Standing>,
+        problems: &mut Vec<FileProblem>,
+    ) {
+        let (name, path) = match &file {
+            Ok(file) => (&file.agent.definition.name, &file.path),
+            Err(bad) => (&bad.name, &bad.path),
+        };
+        let refusal = match next.get(name).map(|standing| &standing.origin) {
+            Some(AgentOrigin::Database) => {
+                Some("the database has an agent of this name, which stands".to_owned())
+            }
+            // No two files of one folder have one name, but on file systems that tell a from A, and those that don't.
+            Some(AgentOrigin::File { path, .. }) => Some(format!("{} is of this name too", path.display())),
+            Some(AgentOrigin::BuiltIn) | None if !next.contains_key(name) && next.len() >= MAX_AGENTS => {
+                Some(format!("there are {MAX_AGENTS} agents already, which is the most"))
+            }
+            Some(AgentOrigin::BuiltIn) | None => None,
+        };
+        if let Some(refusal) = refusal {
+            let problem = FileProblem::new(path, 1, refusal);
+            problems.push(problem.with_hint(format!("remove the file, or the other agent {name:?}")));
+            return;
+        }
+        match file {
+            Ok(AgentFile { agent, path, line }) => {
+                let origin = AgentOrigin::File { path, line };
+                let name = agent.definition.name.clone();
+                next.insert(name, Standing { agent: Arc::new(agent), origin, outdated: None });
+            }
+            Err(bad) => {
+                let before = self.standing.load();
+                if let Some(standing) = before.get(&bad.name).filter(|it| it.is_of(&bad.path)) {
+                    let outdated = bad.problems.first().map(|problem| {
+                        format!("its file is not what stands here, since it can't be used: {problem}")
+                    });
+                    next.insert(bad.name, Standing { outdated, ..standing.clone() });
+                }
+                problems.extend(bad.problems);
+            }
+        }
+    }
+
+    /// Where the folder can't be read: all that stood in it.
+    fn keep_all_of_files(&self, next: &mut BTreeMap<String, Standing>) {
+        for (name, standing) in self.standing.load().iter() {
+            let is_free = next.get(name).is_none_or(|it| it.origin == AgentOrigin::BuiltIn);
+            if is_free && matches!(standing.origin, AgentOrigin::File { .. }) {
+                next.insert(name.clone(), standing.clone());
+            }
+        }
+    }
+
+    fn not_in_a_file(&self, name: &str) -> Result<(), AgentError> {
+        match self.standing.load().get(name).map(|standing| &standing.origin) {
+            Some(AgentOrigin::File { path, line }) => {
+                Err(AgentError::InFile { name: name.to_owned(), path: path.clone(), line: *line })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// From now on these are the agents.
+    fn put_in_force(&self, next: BTreeMap<String, Standing>) {
+        let scopes =
+            next.iter().map(|(name, standing)| (Arc::from(name.as_str()), standing.agent.enforced()));
+        self.parts.engine.set_agents(scopes.collect::<AgentScopes>());
+        self.standing.store(Arc::new(next));
+    }
+
+    fn shown(&self, standing: &Standing) -> AgentView {
+        let definition = Arc::new(standing.agent.definition.clone());
+        let mut problems: Vec<String> = standing.outdated.iter().cloned().collect();
+        match self.parts.models.get(definition.model.as_deref()) {
+            Ok(_) => {}
+            Err(NoModel::NoneSetUp) if definition.model.is_none() => {}
+            Err(no_model) => problems.push(no_model.to_string()),
+        }
+        AgentView { definition, origin: standing.origin.clone(), problems }
+    }
+}
+
+impl Standing {
+    fn is_of(&self, file: &std::path::Path) -> bool {
+        matches!(&self.origin, AgentOrigin::File { path, .. } if path == file)
+    }
+}
+
+impl Agent {
+    /// Checks a definition.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub(crate) fn new(definition: AgentDefinition) -> Result<Self, Vec<AgentProblem>> {
+        let scope = check::check(&definition)?;
+        let is_one = |pattern: &&String| !pattern.contains(['*', '?', '[', ']', '{', '}', '\\', '!']);
+        let named = definition.tools.iter().filter(is_one).cloned().collect();
+        Ok(Self { definition, scope, named })
+    }
+
+    /// What the engine lets it use: what it says, and the tool with which it finds the rest of that.
+    fn enforced(&self) -> AgentScope {
+        let tools = &self.definition.tools;
+        if tools.is_empty() || tools.iter().any(|it| it.strip_prefix('!') == Some(FIND_TOOLS)) {
+            return self.scope.clone();
+        }
+        let approval = self.definition.approval.unwrap_or(ApprovalMode::Never);
+        let patterns = tools.iter().map(String::as_str).chain([FIND_TOOLS]);
+        // They were compiled before.
+        AgentScope::new(patterns, approval).unwrap_or_else(|_| self.scope.clone())
+    }
+}
+
+fn none_such(name: &str, standing: &BTreeMap<String, Standing>) -> NoSuchAgent {
+    NoSuchAgent { name: name.to_owned(), close: names::close(name, standing.keys().map(String::as_str)) }
+}
+
+fn built_in() -> Standing {
+    let definition = AgentDefinition {
+        name: DEFAULT.to_owned(),
+        description: "Answers with whatever tools the person may use.".to_owned(),
+        prompt: DEFAULT_PROMPT.to_owned(),
+        ..AgentDefinition::default()
+    };
+    let agent = Agent { definition, scope: AgentScope::everything(), named: Vec::new() };
+    Standing { agent: Arc::new(agent), origin: AgentOrigin::BuiltIn, outdated: None }
+}
+
+/// A stored agent.
+///
+/// # Errors
+/// Why it can't be used, in words.
+fn of_record(record: &AgentRecord) -> Result<Standing, String> {
+    let definition: AgentDefinition = record.body.to().map_err(|error| error.to_string())?;
+    if definition.name != record.name {
+        return Err(format!("it says that its name is {:?}", definition.name));
+    }
+    let agent = Agent::new(definition).map_err(|problems| error::list(&problems))?;
+    Ok(Standing { agent: Arc::new(agent), origin: AgentOrigin::Database, outdated: None })
+}
+
+#[cfg(test)]
+mod tests;

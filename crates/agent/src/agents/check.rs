@@ -1,0 +1,155 @@
+//! What a definition must be to stand. Whether its model is there is not looked at: that changes without it.
+
+use toolway_core::AgentScope;
+use toolway_core::policy::definition::ApprovalMode;
+use toolway_types::name::is_invisible;
+
+use super::error::AgentProblem;
+use crate::definition::{AgentDefinition, TurnLimits};
+
+/// Longest name, in characters.
+const MAX_NAME: usize = 64;
+/// Longest description, in bytes.
+const MAX_DESCRIPTION: usize = 4 << 10;
+/// Longest prompt, in bytes.
+const MAX_PROMPT: usize = 256 << 10;
+/// Most patterns over tools.
+const MAX_PATTERNS: usize = 1000;
+/// Longest pattern, in bytes.
+const MAX_PATTERN: usize = 512;
+/// Longest `NAME/ID` of a model, in bytes.
+const MAX_MODEL: usize = 256;
+/// Most texts at which a model stops.
+const MAX_STOPS: usize = 16;
+
+/// Everything that is wrong with a definition; where nothing is, its scope.
+pub(super) fn check(agent: &AgentDefinition) -> Result<AgentScope, Vec<AgentProblem>> {
+    let mut problems = Problems::default();
+    if !is_name(&agent.name) {
+        problems.note("name", name_form(&agent.name));
+    }
+    if agent.description.len() > MAX_DESCRIPTION {
+        problems.note("description", format!("it is longer than {MAX_DESCRIPTION} bytes"));
+    }
+    if agent.prompt.len() > MAX_PROMPT {
+        problems.note("prompt", format!("it is longer than {MAX_PROMPT} bytes"));
+    }
+    if let Some(model) = &agent.model {
+        check_model(model, &mut problems);
+    }
+    check_options(agent, &mut problems);
+    check_limits(agent.limits, &mut problems);
+    if agent.max_tools == Some(0) {
+        problems.note("max_tools", "it is 0; write tools = [] where it is to have none");
+    }
+    let scope = check_tools(agent, &mut problems);
+    match scope {
+        Some(scope) if problems.0.is_empty() => Ok(scope),
+        _ => Err(problems.0),
+    }
+}
+
+#[derive(Default)]
+struct Problems(Vec<AgentProblem>);
+
+impl Problems {
+    fn note(&mut self, field: impl Into<String>, problem: impl Into<String>) {
+        self.0.push(AgentProblem { field: field.into(), problem: problem.into() });
+    }
+}
+
+/// Whether an agent may be called so: `[a-z][a-z0-9_-]{0,63}`.
+pub(super) fn is_name(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'-');
+    name.len() <= MAX_NAME
+        && name.starts_with(|first: char| first.is_ascii_lowercase())
+        && name.bytes().all(fits)
+}
+
+fn name_form(name: &str) -> String {
+    format!(
+        "{name:?} can't be an agent's name: a small letter, then at most {} small letters, digits, _ and -",
+        MAX_NAME - 1
+    )
+}
+
+fn check_model(model: &str, problems: &mut Problems) {
+    let is_whole = match model.split_once('/') {
+        Some((name, id)) => !name.is_empty() && !id.is_empty(),
+        None => !model.is_empty(),
+    };
+    if !is_whole || model.len() > MAX_MODEL || model.chars().any(|c| c.is_whitespace() || is_invisible(c)) {
+        problems.note("model", format!("{model:?} does not have the form NAME/ID"));
+    }
+}
+
+fn check_options(agent: &AgentDefinition, problems: &mut Problems) {
+    let options = &agent.options;
+    if options.max_output_tokens == Some(0) {
+        problems.note("options.max_output_tokens", "it is 0");
+    }
+    for (field, number) in [("temperature", options.temperature), ("top_p", options.top_p)] {
+        if number.is_some_and(|number| !number.is_finite() || number < 0.0) {
+            problems.note(format!("options.{field}"), "it is no number from 0 on");
+        }
+    }
+    if options.stop.len() > MAX_STOPS || options.stop.iter().any(String::is_empty) {
+        problems.note("options.stop", format!("give at most {MAX_STOPS} texts, none of them empty"));
+    }
+}
+
+fn check_limits(limits: TurnLimits, problems: &mut Problems) {
+    let TurnLimits { rounds, cost, seconds } = limits;
+    if rounds == Some(0) {
+        problems.note("limits.rounds", "it is 0; leave it out for no limit");
+    }
+    for (field, number) in [("cost", cost), ("seconds", seconds)] {
+        if number.is_some_and(|number| !number.is_finite() || number <= 0.0) {
+            problems.note(format!("limits.{field}"), "it is not more than 0; leave it out for no limit");
+        }
+    }
+}
+
+fn check_tools(agent: &AgentDefinition, problems: &mut Problems) -> Option<AgentScope> {
+    let tools = &agent.tools;
+    if tools.len() > MAX_PATTERNS {
+        problems
+            .note("tools", format!("there are {} patterns; at most {MAX_PATTERNS} are read", tools.len()));
+        return None;
+    }
+    let before = problems.0.len();
+    for (at, pattern) in tools.iter().enumerate() {
+        let place = format!("tools[{at}]");
+        if pattern.len() > MAX_PATTERN {
+            problems.note(place, format!("the pattern is longer than {MAX_PATTERN} bytes"));
+        } else if let Err(bad) = AgentScope::new([pattern], ApprovalMode::Never) {
+            problems.note(place, bad.to_string());
+        } else if !may_fit(pattern) {
+            problems.note(place, format!("{pattern:?} fits no tool; patterns are over source/tool"));
+        }
+    }
+    if !tools.is_empty() && tools.iter().all(|pattern| pattern.starts_with('!')) {
+        problems.note("tools", "it only takes tools out; let \"*/*\" stand before that");
+    }
+    if problems.0.len() > before {
+        return None;
+    }
+    let approval = agent.approval.unwrap_or(ApprovalMode::Never);
+    match AgentScope::new(tools, approval) {
+        Ok(scope) => Some(scope),
+        // Each by itself could be used.
+        Err(bad) => {
+            problems.note("tools", bad.to_string());
+            None
+        }
+    }
+}
+
+/// Whether there could be an id that fits.
+fn may_fit(pattern: &str) -> bool {
+    let pattern = pattern.strip_prefix('!').unwrap_or(pattern);
+    pattern.contains('/') || pattern.starts_with(['*', '?', '[', '{'])
+}
+
+#[cfg(test)]
+mod tests;

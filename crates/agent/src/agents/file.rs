@@ -1,0 +1,132 @@
+//! An agent in a file: `agents/NAME.toml`, whose name is the file's. What is wrong in it is said with its line.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize as _;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue, ValueDeserializer};
+
+use super::Agent;
+use super::error::AgentProblem;
+use crate::definition::AgentDefinition;
+use crate::files::{self, FileProblem, line_of};
+
+/// Most files that are looked at.
+const MAX_FILES: usize = 4096;
+
+/// An agent and where it stands.
+#[derive(Debug)]
+pub(super) struct AgentFile {
+    pub(super) agent: Agent,
+    pub(super) path: PathBuf,
+    /// The line of its first word, from 1.
+    pub(super) line: usize,
+}
+
+/// A file that can't be used.
+#[derive(Debug)]
+pub(super) struct BadFile {
+    /// The agent's name, by the file's.
+    pub(super) name: String,
+    pub(super) path: PathBuf,
+    pub(super) problems: Vec<FileProblem>,
+}
+
+/// The files of a folder that are agents, by name; none where there is no such folder.
+///
+/// # Errors
+/// Where the folder can't be read.
+pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, FileProblem> {
+    let unreadable =
+        |error: std::io::Error| FileProblem::new(folder, 1, format!("the folder can't be read: {error}"));
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(unreadable(error)),
+    };
+    let mut files = Vec::new();
+    for entry in entries.take(MAX_FILES) {
+        let path = entry.map_err(unreadable)?.path();
+        let is_hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+        if path.extension().is_some_and(|extension| extension == "toml") && !is_hidden && path.is_file() {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Reads a file.
+pub(super) fn read(path: &Path) -> Result<AgentFile, BadFile> {
+    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let bad = |problems| BadFile { name: name.clone(), path: path.to_owned(), problems };
+    match files::text(path) {
+        Ok(text) => parse(&text.unwrap_or_default(), path, &name).map_err(bad),
+        Err(problem) => Err(bad(vec![problem])),
+    }
+}
+
+/// Looks at the text of the agent file at `path`, without taking it in.
+///
+/// # Errors
+/// What is wrong in it, each with its line.
+pub fn check(text: &str, path: &Path) -> Result<AgentDefinition, Vec<FileProblem>> {
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    parse(text, path, &name).map(|file| file.agent.definition)
+}
+
+/// Reads the text of the file of the agent `name`.
+fn parse(text: &str, path: &Path, name: &str) -> Result<AgentFile, Vec<FileProblem>> {
+    let at = |place: usize, message: String| FileProblem::new(path, line_of(text, place), message);
+    let wrong = |error: &toml::de::Error| {
+        vec![at(error.span().map_or(0, |span| span.start), error.message().to_owned())]
+    };
+    let table = DeTable::parse(text).map_err(|error| wrong(&error))?;
+    let start = table.get_ref().keys().map(|key| key.span().start).min().unwrap_or(0);
+    let place_of = |field: &str| place_of(table.get_ref(), field).map_or(start, |span| span.start);
+    if let Some(said) = table.get_ref().get("name") {
+        let is_same = matches!(said.get_ref(), DeValue::String(said) if said == name);
+        if !is_same {
+            let message = format!("the name of an agent is that of its file, {name:?}");
+            return Err(vec![at(said.span().start, message).with_hint("leave `name` out")]);
+        }
+    }
+    let mut named = table.get_ref().clone();
+    let key = Spanned::new(start..start, Cow::Owned("name".to_owned()));
+    named.insert(key, Spanned::new(start..start, DeValue::String(Cow::Owned(name.to_owned()))));
+    let whole = Spanned::new(start..start, DeValue::Table(named));
+    let definition =
+        AgentDefinition::deserialize(ValueDeserializer::from(whole)).map_err(|error| wrong(&error))?;
+    match Agent::new(definition) {
+        Ok(agent) => Ok(AgentFile { agent, path: path.to_owned(), line: line_of(text, start) }),
+        Err(problems) => {
+            let placed = problems
+                .iter()
+                .map(|problem: &AgentProblem| at(place_of(&problem.field), problem.to_string()));
+            Err(placed.collect())
+        }
+    }
+}
+
+/// Where a field such as `limits.cost` or `tools[2]` stands.
+fn place_of(table: &DeTable<'_>, field: &str) -> Option<Range<usize>> {
+    let (first, rest) = match field.split_once('.') {
+        Some((first, rest)) => (first, Some(rest)),
+        None => (field, None),
+    };
+    let (key, index) = match first.split_once('[') {
+        Some((key, index)) => (key, index.trim_end_matches(']').parse::<usize>().ok()),
+        None => (first, None),
+    };
+    let value = table.get(key)?;
+    match (value.get_ref(), index, rest) {
+        (DeValue::Table(inner), None, Some(rest)) => place_of(inner, rest).or(Some(value.span())),
+        (DeValue::Array(items), Some(index), _) => items.get(index).map(Spanned::span).or(Some(value.span())),
+        _ => Some(value.span()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

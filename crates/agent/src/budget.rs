@@ -1,0 +1,211 @@
+//! How much a principal may spend on models in a day. What was spent is asked of the store once a day and principal,
+//! and kept up to date in memory from then on, so that looking before each request costs next to nothing.
+//!
+//! Only what is known counts: a request whose price is not in the table is not in the sum. Requests that are under
+//! way count when they end, so several at once can pass the budget by what they cost together.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use jiff::ToSpan;
+use jiff::tz::TimeZone;
+use parking_lot::Mutex;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolway_store::{Store, StoreError};
+use toolway_types::Clock;
+
+use crate::prices::Cost;
+
+/// Part of the budget from which on it is said that it is nearly used up.
+const NEARLY: f64 = 0.8;
+/// Most principals that are kept in memory.
+const MAX_KEPT: usize = 4096;
+
+/// What happens when a day's budget is used up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum OnExceeded {
+    /// No more requests until the next day.
+    #[default]
+    Stop,
+    /// It is said, and requests go on.
+    Warn,
+}
+
+/// How much may be spent.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct BudgetSettings {
+    /// In a day and by each principal, in the currency of the price table. Nothing is a bound where nothing is said.
+    pub per_day: Option<f64>,
+    /// What happens when it is used up.
+    pub on_exceeded: OnExceeded,
+}
+
+/// Whether a request may be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BudgetDecision {
+    /// It may.
+    Allow,
+    /// It may, and the person should know something: whoever runs a turn says it once in it.
+    Warn {
+        /// In words.
+        message: String,
+    },
+    /// It may not.
+    Stop {
+        /// In words.
+        message: String,
+        /// What to do about it.
+        hint: String,
+    },
+}
+
+/// Where the clock of days is.
+pub type Zone = Arc<dyn Fn() -> TimeZone + Send + Sync>;
+
+/// The budgets of all principals.
+pub struct Budgets {
+    store: Store,
+    clock: Arc<dyn Clock>,
+    zone: Zone,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    settings: BudgetSettings,
+    /// By principal.
+    days: HashMap<Arc<str>, Day>,
+}
+
+/// What a principal has spent in a day.
+struct Day {
+    start_ms: i64,
+    currency: Arc<str>,
+    spent: f64,
+}
+
+impl Budgets {
+    /// Budgets over what the store knows. `zone` says where days begin at midnight; it is asked when it is needed.
+    #[must_use]
+    pub fn new(store: Store, clock: Arc<dyn Clock>, zone: Zone, settings: BudgetSettings) -> Self {
+        Self { store, clock, zone, state: Mutex::new(State { settings, days: HashMap::new() }) }
+    }
+
+    /// From now on with these settings.
+    pub fn configure(&self, settings: BudgetSettings) {
+        self.state.lock().settings = settings;
+    }
+
+    /// Whether a principal may make a request now, where prices are in `currency`.
+    ///
+    /// # Errors
+    /// Where the store can't be read.
+    pub async fn check(
+        &self,
+        principal: &Arc<str>,
+        currency: &Arc<str>,
+    ) -> Result<BudgetDecision, StoreError> {
+        let settings = self.state.lock().settings;
+        let Some(most) = settings.per_day else { return Ok(BudgetDecision::Allow) };
+        let today = Today::at(&*self.clock, &(self.zone)());
+        let spent = match self.known(principal, currency, today.start_ms) {
+            Some(spent) => spent,
+            None => self.load(principal, currency, today.start_ms).await?,
+        };
+        Ok(decide(spent, most, settings.on_exceeded, currency, &today))
+    }
+
+    /// A request of a principal, begun at `at_ms`, cost something. To be told after the request was given to the
+    /// store or while it is.
+    pub fn spent(&self, principal: &str, cost: &Cost, at_ms: i64) {
+        let mut state = self.state.lock();
+        if let Some(day) = state.days.get_mut(principal) {
+            let counts = at_ms >= day.start_ms && day.currency == cost.currency;
+            day.spent += if counts { cost.amount } else { 0.0 };
+        }
+    }
+
+    fn known(&self, principal: &str, currency: &str, start_ms: i64) -> Option<f64> {
+        let state = self.state.lock();
+        let day = state.days.get(principal)?;
+        (day.start_ms == start_ms && &*day.currency == currency).then_some(day.spent)
+    }
+
+    async fn load(
+        &self,
+        principal: &Arc<str>,
+        currency: &Arc<str>,
+        start_ms: i64,
+    ) -> Result<f64, StoreError> {
+        let spent = self.store.usage().spent(principal, start_ms, currency).await?;
+        let mut state = self.state.lock();
+        if state.days.len() >= MAX_KEPT {
+            state.days.retain(|_, day| day.start_ms == start_ms);
+        }
+        if state.days.len() >= MAX_KEPT {
+            // Asked of the store again when it is needed.
+            state.days.clear();
+        }
+        let day = Day { start_ms, currency: Arc::clone(currency), spent };
+        state.days.insert(Arc::clone(principal), day);
+        Ok(spent)
+    }
+}
+
+impl fmt::Debug for Budgets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Budgets").field("settings", &self.state.lock().settings).finish_non_exhaustive()
+    }
+}
+
+/// The day that it is.
+struct Today {
+    start_ms: i64,
+    /// When the next begins, in words.
+    next: String,
+}
+
+impl Today {
+    fn at(clock: &dyn Clock, zone: &TimeZone) -> Self {
+        let now = clock.now();
+        let start = now.to_zoned_datetime(zone.clone()).start_of_day();
+        let next = start.as_ref().ok().and_then(|start| start.checked_add(1.day()).ok());
+        Self {
+            start_ms: start.map_or(now.as_millisecond(), |start| start.timestamp().as_millisecond()),
+            next: next.map_or_else(String::new, |next| next.strftime("%Y-%m-%d %H:%M").to_string()),
+        }
+    }
+}
+
+fn decide(spent: f64, most: f64, on_exceeded: OnExceeded, currency: &str, today: &Today) -> BudgetDecision {
+    if spent < most * NEARLY {
+        return BudgetDecision::Allow;
+    }
+    let (spent_words, most_words) = (amount(spent), amount(most));
+    if spent < most {
+        let message = format!("{spent_words} of today's budget of {most_words} {currency} are spent");
+        return BudgetDecision::Warn { message };
+    }
+    let message =
+        format!("today's budget of {most_words} {currency} is used up: {spent_words} {currency} are spent");
+    match on_exceeded {
+        OnExceeded::Warn => BudgetDecision::Warn { message },
+        OnExceeded::Stop => BudgetDecision::Stop {
+            message,
+            hint: format!("it begins anew at {}; the setting budget.per_day raises it", today.next),
+        },
+    }
+}
+
+/// An amount of money in words: cents, or more digits where it is less than one.
+#[must_use]
+pub fn amount(amount: f64) -> String {
+    if amount.abs() >= 1.0 || amount == 0.0 { format!("{amount:.2}") } else { format!("{amount:.4}") }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,146 @@
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use super::*;
+use toolway_store::{ModelRequestRecord, RequestStatus, StoreOptions, TokenCounts};
+
+/// 2027-01-15 22:30 UTC, which is 23:30 in Berlin.
+const EVENING: i64 = 1_800_052_200_000;
+const MINUTE_MS: i64 = 60_000;
+
+#[derive(Debug)]
+struct TestClock(AtomicI64);
+
+impl Clock for TestClock {
+    fn now_ms(&self) -> i64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+struct Setting {
+    _folder: tempfile::TempDir,
+    clock: Arc<TestClock>,
+    store: Store,
+    budgets: Budgets,
+    me: Arc<str>,
+    dollars: Arc<str>,
+}
+
+async fn setting(per_day: Option<f64>, on_exceeded: OnExceeded) -> Setting {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = Arc::new(TestClock(AtomicI64::new(EVENING)));
+    let store =
+        Store::open(&folder.path().join("data"), clock.clone(), StoreOptions::default()).await.unwrap();
+    let zone: Zone = Arc::new(|| TimeZone::get("Europe/Berlin").unwrap());
+    let settings = BudgetSettings { per_day, on_exceeded };
+    let budgets = Budgets::new(store.clone(), clock.clone(), zone, settings);
+    Setting { _folder: folder, clock, store, budgets, me: "t-1".into(), dollars: "USD".into() }
+}
+
+impl Setting {
+    async fn check(&self) -> BudgetDecision {
+        self.budgets.check(&self.me, &self.dollars).await.unwrap()
+    }
+
+    /// A request that began at a time is kept, and told where `told`.
+    async fn spend(&self, principal: &str, amount: f64, at_ms: i64, told: bool) {
+        let request = ModelRequestRecord {
+            turn: None,
+            session: None,
+            principal: principal.to_owned(),
+            agent: "default".to_owned(),
+            provider: "a".to_owned(),
+            model: "m".to_owned(),
+            started_ms: at_ms,
+            duration_ms: 1,
+            first_token_ms: None,
+            attempts: 1,
+            status: RequestStatus::Answered,
+            code: None,
+            tokens: TokenCounts::default(),
+            cost: Some(amount),
+            currency: Some("USD".to_owned()),
+        };
+        self.store.usage().record(vec![request]).await.unwrap();
+        if told {
+            self.budgets.spent(principal, &Cost { amount, currency: "USD".into() }, at_ms);
+        }
+    }
+}
+
+fn warns(words: &str) -> BudgetDecision {
+    BudgetDecision::Warn { message: words.to_owned() }
+}
+
+#[tokio::test]
+async fn without_a_budget_nothing_is_asked() {
+    let it = setting(None, OnExceeded::Stop).await;
+    it.store.close().await;
+    assert_eq!(it.check().await, BudgetDecision::Allow);
+}
+
+#[tokio::test]
+async fn a_budget_warns_and_then_stops() {
+    let it = setting(Some(5.0), OnExceeded::Stop).await;
+    // Spent before midnight in Berlin, and by somebody else.
+    it.spend("t-1", 100.0, EVENING - 24 * 60 * MINUTE_MS, false).await;
+    it.spend("t-2", 100.0, EVENING, false).await;
+    it.spend("t-1", 3.9, EVENING - MINUTE_MS, false).await;
+    assert_eq!(it.check().await, BudgetDecision::Allow);
+    it.spend("t-1", 0.2, EVENING, true).await;
+    assert_eq!(it.check().await, warns("4.10 of today's budget of 5.00 USD are spent"));
+    it.spend("t-1", 1.0, EVENING, true).await;
+    let BudgetDecision::Stop { message, hint } = it.check().await else { panic!("it goes on") };
+    assert_eq!(message, "today's budget of 5.00 USD is used up: 5.10 USD are spent");
+    assert!(hint.contains("2027-01-16 00:00") && hint.contains("budget.per_day"), "{hint}");
+
+    // The next day begins where the zone says. What began yesterday and ends now is yesterday's.
+    it.clock.0.store(EVENING + 29 * MINUTE_MS, Ordering::Relaxed);
+    assert!(matches!(it.check().await, BudgetDecision::Stop { .. }));
+    it.clock.0.store(EVENING + 30 * MINUTE_MS, Ordering::Relaxed);
+    assert_eq!(it.check().await, BudgetDecision::Allow);
+    it.spend("t-1", 9.0, EVENING + 29 * MINUTE_MS, true).await;
+    assert_eq!(it.check().await, BudgetDecision::Allow);
+}
+
+#[tokio::test]
+async fn where_it_only_warns_requests_go_on() {
+    let it = setting(Some(0.5), OnExceeded::Warn).await;
+    it.check().await;
+    it.spend("t-1", 0.5, EVENING, true).await;
+    assert_eq!(it.check().await, warns("today's budget of 0.5000 USD is used up: 0.5000 USD are spent"));
+    // Settings count at once.
+    it.budgets.configure(BudgetSettings { per_day: Some(0.5), on_exceeded: OnExceeded::Stop });
+    assert!(matches!(it.check().await, BudgetDecision::Stop { .. }));
+    it.budgets.configure(BudgetSettings::default());
+    assert_eq!(it.check().await, BudgetDecision::Allow);
+}
+
+#[tokio::test]
+async fn another_currency_is_another_sum() {
+    let it = setting(Some(1.0), OnExceeded::Stop).await;
+    it.check().await;
+    it.spend("t-1", 2.0, EVENING, true).await;
+    assert!(matches!(it.check().await, BudgetDecision::Stop { .. }));
+    assert_eq!(it.budgets.check(&it.me, &"EUR".into()).await.unwrap(), BudgetDecision::Allow);
+    // What is told of one does not count in the other.
+    it.budgets.spent("t-1", &Cost { amount: 9.0, currency: "USD".into() }, EVENING);
+    assert_eq!(it.budgets.check(&it.me, &"EUR".into()).await.unwrap(), BudgetDecision::Allow);
+    assert!(matches!(it.check().await, BudgetDecision::Stop { .. }));
+}
+
+#[tokio::test]
+async fn a_budget_of_nothing_lets_nothing_through() {
+    let it = setting(Some(0.0), OnExceeded::Stop).await;
+    assert!(matches!(it.check().await, BudgetDecision::Stop { .. }));
+}
+
+#[tokio::test]
+async fn memory_is_bounded_by_principals() {
+    let it = setting(Some(1.0), OnExceeded::Stop).await;
+    it.spend("t-1", 2.0, EVENING, false).await;
+    for number in 0..MAX_KEPT + 10 {
+        it.budgets.check(&format!("p-{number}").into(), &it.dollars).await.unwrap();
+    }
+    assert!(it.budgets.state.lock().days.len() <= MAX_KEPT);
+    assert!(matches!(it.check().await, BudgetDecision::Stop { .. }));
+}

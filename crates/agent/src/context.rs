@@ -1,0 +1,203 @@
+//! What of a conversation is sent to a model so that it can read it: all of it where it fits. Else old results of
+//! tools are replaced by a short note first, and then what is oldest by a summary, which the caller has made and keeps
+//! as a message of its own. A call and its result stay together, and the person's last message always stays.
+//!
+//! Everything here only counts and chooses; nothing is asked and nothing kept. The same conversation gives the same
+//! messages: what was shortened for one request is shortened in the next in the same way, so that the providers'
+//! caches hold.
+
+mod count;
+mod pieces;
+mod shorten;
+mod summarise;
+
+use toolway_models::Message;
+
+use crate::transcript::Entry;
+use crate::transcript::history::told;
+
+pub use count::Counter;
+pub use summarise::{Summarise, without_summary};
+
+use pieces::Pieces;
+
+/// Part of the room from which on older messages are summarised.
+const SUMMARISE_AT: f64 = 0.95;
+/// How much more than a model reads is still tried, where it is not known how well it is counted.
+const UNSURE: f64 = 1.3;
+
+/// How conversations are made to fit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ContextSettings {
+    /// Part of what the model can read from which on it is said that it nears its end, and old results are shortened
+    /// (0.8).
+    pub warn_at: f64,
+    /// So many newest rounds keep their results whole (3).
+    pub keep_rounds: usize,
+    /// Tokens that are kept free for the answer where nothing is said of its length (8,192), but not more than a
+    /// quarter of what the model can read.
+    pub reserve: u64,
+}
+
+impl Default for ContextSettings {
+    fn default() -> Self {
+        Self { warn_at: 0.8, keep_rounds: 3, reserve: 8192 }
+    }
+}
+
+/// What is to fit.
+#[derive(Debug, Clone, Copy)]
+pub struct PlanInput<'a> {
+    /// The conversation.
+    pub entries: &'a [Entry],
+    /// Bytes of the instructions.
+    pub system_bytes: usize,
+    /// Bytes of the tools' definitions.
+    pub tools_bytes: usize,
+    /// How many tokens the model can read, where that is known.
+    pub context_tokens: Option<u64>,
+    /// Most tokens that it may write, where that is said.
+    pub max_output: Option<u64>,
+}
+
+/// What is to be sent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ContextPlan {
+    /// The messages, not mended yet.
+    pub messages: Vec<Message>,
+    /// How many tokens the request takes, about.
+    pub tokens: u64,
+    /// The model's room is nearly used up: in words.
+    pub warning: Option<String>,
+    /// Something was left out: in words.
+    pub compacted: Option<String>,
+    /// What should be summarised first. Without it the messages leave it out.
+    pub summarise: Option<Summarise>,
+    /// Whether the messages fit. Where it is not known what the model can read, they do.
+    pub fits: bool,
+}
+
+/// What of a conversation is to be sent.
+#[must_use]
+pub fn plan(input: PlanInput<'_>, settings: &ContextSettings, counter: &Counter) -> ContextPlan {
+    let base = counter.tokens(input.system_bytes.saturating_add(input.tools_bytes));
+    let pieces = Pieces::of(told(input.entries), counter);
+    match input.context_tokens {
+        None => ContextPlan {
+            messages: pieces.messages(0),
+            tokens: base + pieces.tokens(0),
+            warning: None,
+            compacted: None,
+            summarise: None,
+            fits: true,
+        },
+        Some(context) => {
+            let room = room(context, input.max_output, settings);
+            Planning { pieces, base, context, room, settings, counter }.plan()
+        }
+    }
+}
+
+/// What a plan is made from.
+struct Planning<'p> {
+    pieces: Pieces<'p>,
+    /// Tokens of instructions and tools.
+    base: u64,
+    /// Tokens that the model can read.
+    context: u64,
+    /// Of these, those that question and history may take.
+    room: u64,
+    settings: &'p ContextSettings,
+    counter: &'p Counter,
+}
+
+impl Planning<'_> {
+    fn plan(&self) -> ContextPlan {
+        let (pieces, keep_rounds) = (&self.pieces, self.settings.keep_rounds);
+        let nearly = part_of(self.room, self.settings.warn_at);
+        let mut shortened = pieces.shortened(self.base, nearly, keep_rounds);
+        let mut tokens = self.base + pieces.tokens(shortened);
+        if tokens > part_of(self.room, SUMMARISE_AT) {
+            if let Some(cut) = summarise::cut(pieces, self.base, self.room, shortened, keep_rounds) {
+                return self.without_oldest(cut, shortened);
+            }
+            // Nothing is old enough to be summarised: the newest results are what takes the room.
+            shortened = pieces.rounds();
+            tokens = self.base + pieces.tokens(shortened);
+        }
+        ContextPlan {
+            messages: pieces.messages(shortened),
+            tokens,
+            warning: self.warning(tokens),
+            compacted: shortened_words(pieces.shortened_results(shortened)),
+            summarise: None,
+            fits: self.fits(tokens),
+        }
+    }
+
+    /// The plan where what stands before a place must go.
+    fn without_oldest(&self, cut: usize, mut shortened: usize) -> ContextPlan {
+        let pieces = &self.pieces;
+        let mut messages: Vec<Message> = pieces.summary().into_iter().collect();
+        messages.push(Message::user(summarise::LEFT_OUT));
+        let instead: u64 = messages.iter().map(|message| self.counter.message(message)).sum();
+        let rest = |shortened| self.base + instead + pieces.tokens_after(cut, shortened);
+        let mut tokens = rest(shortened);
+        if tokens > self.room {
+            shortened = pieces.rounds();
+            tokens = rest(shortened);
+        }
+        messages.extend(pieces.messages_after(cut, shortened));
+        let count = pieces.count_before(cut);
+        ContextPlan {
+            messages,
+            tokens,
+            warning: self.warning(tokens),
+            compacted: Some(format!("{count} older messages were left out to make room")),
+            summarise: Some(summarise::of(pieces, cut, self.room, self.counter)),
+            fits: self.fits(tokens),
+        }
+    }
+
+    fn fits(&self, tokens: u64) -> bool {
+        let is_sure = self.counter.is_calibrated();
+        tokens <= if is_sure { self.context } else { part_of(self.context, UNSURE) }
+    }
+
+    fn warning(&self, tokens: u64) -> Option<String> {
+        (tokens > part_of(self.room, self.settings.warn_at)).then(|| {
+            let percent = tokens.saturating_mul(100).checked_div(self.room).unwrap_or(100).min(100);
+            format!("the conversation takes about {percent} % of what the model can read")
+        })
+    }
+}
+
+/// Tokens that question and history may take.
+fn room(context: u64, max_output: Option<u64>, settings: &ContextSettings) -> u64 {
+    let reserve = match max_output {
+        Some(most) => most.min(context / 2),
+        None => settings.reserve.min(context / 4),
+    };
+    context - reserve
+}
+
+fn shortened_words(results: usize) -> Option<String> {
+    match results {
+        0 => None,
+        1 => Some("an older result of a tool was left out to make room".to_owned()),
+        count => Some(format!("{count} older results of tools were left out to make room")),
+    }
+}
+
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "no model reads so many tokens that it would matter"
+)]
+fn part_of(tokens: u64, part: f64) -> u64 {
+    (tokens as f64 * part.clamp(0.0, 2.0)) as u64
+}
+
+#[cfg(test)]
+mod tests;

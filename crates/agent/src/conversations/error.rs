@@ -1,0 +1,133 @@
+//! Why something about a conversation was refused.
+
+use toolway_store::StoreError;
+
+use crate::agents::NoSuchAgent;
+
+/// Most characters of a session's id.
+pub(super) const MAX_ID: usize = 128;
+
+/// An id that no session can have.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a session's id has 1 to {MAX_ID} characters, none of them invisible")]
+pub struct BadSessionId;
+
+/// Why a session was not opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// It is another principal's: `SESSION_OWNER_MISMATCH`.
+    #[error("this session belongs to somebody else")]
+    OwnerMismatch,
+    /// There is no such agent.
+    #[error(transparent)]
+    UnknownAgent(#[from] NoSuchAgent),
+    /// The token is bound to another agent.
+    #[error("this token may talk to the agent {bound:?} only, not to {asked:?}")]
+    AgentForbidden {
+        /// The agent that it is bound to.
+        bound: String,
+        /// The one that was named.
+        asked: String,
+    },
+    /// The id can't be one.
+    #[error(transparent)]
+    BadId(#[from] BadSessionId),
+    /// The gateway stops.
+    #[error("the gateway is shutting down")]
+    ShuttingDown,
+    /// The store failed.
+    #[error(transparent)]
+    Store(StoreError),
+}
+
+/// Why a turn was not started.
+#[derive(Debug, thiserror::Error)]
+pub enum TurnRefused {
+    /// One runs in this session: `SESSION_BUSY`.
+    #[error("a turn runs in this session already")]
+    Busy,
+    /// There is no message of a person to answer: `NO_USER_MESSAGE`.
+    #[error("there is no message of a person to answer")]
+    NoUserMessage,
+    /// The message holds nothing: `EMPTY_CONTENT`.
+    #[error("the message is empty")]
+    Empty,
+    /// The session is another principal's: `SESSION_OWNER_MISMATCH`.
+    #[error("this session belongs to somebody else")]
+    OwnerMismatch,
+    /// There is no such agent.
+    #[error(transparent)]
+    UnknownAgent(#[from] NoSuchAgent),
+    /// The token is bound to another agent.
+    #[error("this token may talk to the agent {bound:?} only, not to {asked:?}")]
+    AgentForbidden {
+        /// The agent that it is bound to.
+        bound: String,
+        /// The one that was named.
+        asked: String,
+    },
+    /// The id can't be one.
+    #[error(transparent)]
+    BadId(#[from] BadSessionId),
+    /// So many turns run already.
+    #[error("{0} turns run already, which is the most")]
+    TooMany(usize),
+    /// The gateway stops.
+    #[error("the gateway is shutting down")]
+    ShuttingDown,
+    /// The store failed.
+    #[error(transparent)]
+    Store(StoreError),
+}
+
+/// Why a session could not be read or changed.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// There is none of this id that this principal may see.
+    #[error("there is no session {0:?}")]
+    Unknown(String),
+    /// It is another principal's, who alone may talk in it.
+    #[error("this session belongs to somebody else")]
+    OwnerMismatch,
+    /// Only an owner may ask for this.
+    #[error("only an owner may see the sessions of others")]
+    OwnersOnly,
+    /// The gateway stops.
+    #[error("the gateway is shutting down")]
+    ShuttingDown,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<StoreError> for OpenError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::SessionTaken { .. } => Self::OwnerMismatch,
+            other => Self::Store(other),
+        }
+    }
+}
+
+impl From<StoreError> for TurnRefused {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::SessionTaken { .. } => Self::OwnerMismatch,
+            StoreError::Missing { .. } => Self::NoUserMessage,
+            other => Self::Store(other),
+        }
+    }
+}
+
+impl From<OpenError> for TurnRefused {
+    fn from(error: OpenError) -> Self {
+        match error {
+            OpenError::OwnerMismatch => Self::OwnerMismatch,
+            OpenError::UnknownAgent(unknown) => Self::UnknownAgent(unknown),
+            OpenError::AgentForbidden { bound, asked } => Self::AgentForbidden { bound, asked },
+            OpenError::BadId(bad) => Self::BadId(bad),
+            OpenError::ShuttingDown => Self::ShuttingDown,
+            OpenError::Store(error) => Self::Store(error),
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! Reading, naming and removing sessions, and what was used in them. An owner sees everybody's; to anybody else the
+//! sessions of others do not exist.
+
+use std::time::Duration;
+
+use toolway_models::Usage;
+use toolway_store::{
+    MessageRecord, SessionCursor, SessionFilter as StoreFilter, SessionRecord, Sessions, TitleBy,
+    TokenCounts, ToolUsageRow, TurnRecord, UsageBy as StoreUsageBy, UsageFilter, UsageRow as StoreUsageRow,
+};
+use toolway_types::{Principal, RawJson};
+
+use super::view::{
+    ExportForm, MessageList, MessageView, SessionDetail, SessionFilter, SessionList, SessionSummary,
+    TurnView, UsageBy, UsageQuery, UsageRow,
+};
+use super::{Conversations, SessionError};
+use crate::export;
+use crate::transcript;
+use crate::turn::stop::StopReason;
+use crate::turn::title::tidy;
+
+/// Sessions of a page where nothing is said.
+const PAGE: usize = 50;
+/// Messages and turns that are shown with a session.
+const SHOWN: usize = 1000;
+/// Longest title that a person may give, in characters.
+const MAX_TITLE: usize = 200;
+/// How long a turn may take to end before its session is removed.
+const ENDING: Duration = Duration::from_secs(5);
+
+impl Conversations {
+    /// A page of the sessions that a principal may see, those in which something was said last first.
+    ///
+    /// # Errors
+    /// [`SessionError`].
+    pub async fn list(&self, who: &Principal, filter: &SessionFilter) -> Result<SessionList, SessionError> {
+        let whose = whose(who, filter.principal.as_deref())?;
+        let sessions = self.store.sessions();
+        let sessions = whose.as_deref().map_or(sessions, |principal| sessions.of(principal));
+        let wanted = StoreFilter { agent: filter.agent.clone(), text: filter.text.clone() };
+        let before = filter.before.as_deref().map(str::parse::<SessionCursor>).transpose()?;
+        let page = sessions.list(&wanted, before.as_ref(), filter.limit.unwrap_or(PAGE)).await?;
+        Ok(SessionList {
+            sessions: page.sessions.into_iter().map(|record| self.summary(record)).collect(),
+            next: page.next.map(|next| next.to_string()),
+        })
+    }
+
+    /// What there is of a session but for what was said.
+    ///
+    /// # Errors
+    /// [`SessionError`].
+    pub async fn get(&self, who: &Principal, id: &str) -> Result<SessionSummary, SessionError> {
+        Ok(self.summary(self.record(who, id).await?))
+    }
+
+    /// A session with the newest of its messages and turns.
+    ///
+    /// # Errors
+    /// [`SessionError`].
+    pub async fn detail(&self, who: &Principal, id: &str) -> Result<SessionDetail, SessionError> {
+        let summary = self.get(who, id).await?;
+        let sessions = self.visible(who);
+        let page = sessions.messages_before(id, None, SHOWN).await?;
+        let turns = sessions.turns(id, SHOWN).await?;
+        Ok(SessionDetail {
+            summary,
+            history: page.messages.into_iter().map(message_view).collect(),
+            has_more: page.has_more,
+            turns: turns.into_iter().map(turn_view).collect(),
+        })
+    }
+
+    /// The newest messages before a number, or of all: at most `limit` (1 to 1,000).
+    ///
+    /// # Errors
+    /// [`SessionError`].
+    pub async fn messages(
+        &self,
+        who: &Principal,
+        id: &str,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<MessageList, SessionError> {
+        self.record(who, id).await?;
+        let page = self.visible(who).messages_before(id, before, limit).await?;
+        Ok(MessageList {
+            messages: page.messages.into_iter().map(message_view).collect(),
+            has_more: page.has_more,
+        })
+    }
+
+    /// Gives a session a title that no model's takes the place of; an empty one takes the title away.
+    ///
+    /// # Errors
+    /// [`SessionError`].
+    pub async fn rename(
+        &self,
+        who: &Principal,
+        id: &str,
+        title: &str,
+    ) -> Result<SessionSummary, SessionError> {
+        let title = tidy(title, MAX_TITLE);
+        if !self.visible(who).rename(id, title.as_deref(), TitleBy::Person).await? {
+            return Err(SessionError::Unknown(id.to_owned()));
+        }
+        self.get(who, id).await
+    }
+
+    /// Removes a session with all that was said in it, and where that is asked for the records of its calls. A turn
+    /// that runs in it is ended first.
+    ///
+    /// # Errors
+    /// [`SessionError`].
+    pub async fn delete(&self, who: &Principal, id: &str, with_calls: bool) -> Result<(), SessionError> {
+        self.record(who, id).await?;
+        if let Some(turn) = self.running.of(id) {
+            turn.stop.stop(StopReason::Aborted);
+            // One that does not end finds nothing left to write to.
+            let _ = tokio::time::timeout(ENDING, turn.over.cancelled()).await;
+        }
+        match self.visible(who).remove(id, with_calls).await? {
+            Some(_) => Ok(()),
+            None => Err(SessionError::Unknown(id.to_owned())),
+        }
+    }
+
+    /// A whole session as a text.
+    ///
+    /// # Errors
+    /// [`SessionError`].
+    pub async fn export(&self, who: &Principal, id: &str, form: ExportForm) -> Result<String, SessionError> {
+        let record = self.record(who, id).await?;
+        Ok(match form {
+            ExportForm::Markdown => export::markdown(&self.store, &record).await?,
+            ExportForm::Json => export::json(&self.store, &record).await?,
+        })
+    }
+
+    /// What was used and what it cost. Whoever is not an owner sees their own.
+    ///
+    /// # Errors
+    /// [`SessionError`].
+    pub async fn usage(
+        &self,
+        who: &Principal,
+        by: UsageBy,
+        query: &UsageQuery,
+    ) -> Result<Vec<UsageRow>, SessionError> {
+        let filter = UsageFilter {
+            principal: whose(who, query.principal.as_deref())?,
+            from_ms: query.from_ms,
+            to_ms: query.to_ms,
+            zone_offset_s: query.zone_offset_s,
+        };
+        let usage = self.store.usage();
+        let by = match by {
+            UsageBy::Tool => {
+                return Ok(usage.tools(&filter).await?.into_iter().map(tool_row).collect());
+            }
+            UsageBy::Day => StoreUsageBy::Day,
+            UsageBy::Model => StoreUsageBy::Model,
+            UsageBy::Agent => StoreUsageBy::Agent,
+            UsageBy::Session => StoreUsageBy::Session,
+            UsageBy::Principal => StoreUsageBy::Principal,
+        };
+        Ok(usage.by(by, &filter).await?.into_iter().map(usage_row).collect())
+    }
+
+    /// The sessions that a principal may see.
+    fn visible<'s>(&'s self, who: &'s Principal) -> Sessions<'s> {
+        let sessions = self.store.sessions();
+        if who.role.is_owner() { sessions } else { sessions.of(&who.id.0) }
+    }
+
+    async fn record(&self, who: &Principal, id: &str) -> Result<SessionRecord, SessionError> {
+        let record = self.visible(who).get(id).await?;
+        record.ok_or_else(|| SessionError::Unknown(id.to_owned()))
+    }
+
+    fn summary(&self, record: SessionRecord) -> SessionSummary {
+        SessionSummary {
+            running: self.running.of(&record.id).is_some(),
+            id: record.id,
+            title: record.title,
+            title_by: record.title_by,
+            agent: record.agent,
+            principal: record.principal,
+            created_ms: record.created_ms,
+            updated_ms: record.updated_ms,
+            messages: record.messages,
+        }
+    }
+}
+
+/// Whose things are asked for: one principal's, or everybody's.
+fn whose(who: &Principal, asked: Option<&str>) -> Result<Option<String>, SessionError> {
+    match asked {
+        Some(asked) if !who.role.is_owner() && *asked != *who.id.0 => Err(SessionError::OwnersOnly),
+        Some(asked) => Ok(Some(asked.to_owned())),
+        None if who.role.is_owner() => Ok(None),
+        None => Ok(Some(who.id.to_string())),
+    }
+}
+
+fn message_view(record: MessageRecord) -> MessageView {
+    let parts = transcript::public_parts(&record.parts);
+    MessageView {
+        seq: record.seq,
+        turn: record.turn,
+        role: record.role,
+        created_ms: record.created_ms,
+        is_cut: record.is_cut,
+        parts: RawJson::from_value(&parts).unwrap_or_default(),
+    }
+}
+
+fn turn_view(record: TurnRecord) -> TurnView {
+    TurnView {
+        id: record.id,
+        answers: record.answers,
+        state: record.state,
+        is_replaced: record.is_replaced,
+        started_ms: record.started_ms,
+        ended_ms: record.ended_ms,
+        code: record.code,
+        message: record.message,
+        finish: record.finish,
+        rounds: record.rounds,
+        calls: record.calls,
+        usage: of_counts(record.tokens),
+        cost: record.cost,
+        currency: record.currency,
+    }
+}
+
+fn usage_row(row: StoreUsageRow) -> UsageRow {
+    UsageRow {
+        key: row.key,
+        requests: Some(row.requests),
+        failed: Some(row.failed),
+        usage: of_counts(row.tokens),
+        cost: row.cost,
+        currency: row.currency,
+        unpriced: Some(row.unpriced),
+        calls: None,
+        errors: None,
+        duration_ms: row.duration_ms,
+    }
+}
+
+fn tool_row(row: ToolUsageRow) -> UsageRow {
+    UsageRow {
+        key: Some(row.tool.to_string()),
+        calls: Some(row.calls),
+        errors: Some(row.errors),
+        duration_ms: row.total_us / 1000,
+        ..UsageRow::default()
+    }
+}
+
+fn of_counts(counts: TokenCounts) -> Usage {
+    let TokenCounts { input, output, cached, cache_written, reasoning } = counts;
+    Usage { input, output, cached, cache_written, reasoning }
+}

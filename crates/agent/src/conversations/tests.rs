@@ -1,0 +1,13 @@
+mod calls;
+mod context;
+mod ends;
+mod failures;
+mod interleavings;
+mod limits;
+mod restart;
+mod sessions;
+mod stateless;
+mod titles;
+mod tools;
+mod turns;
+mod viewers;

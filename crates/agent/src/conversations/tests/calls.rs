@@ -1,0 +1,274 @@
+//! The calls of an answer.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use toolway_core::{EngineSettings, Progress};
+use toolway_models::{FinishReason, MessageRole, Part};
+use toolway_types::{Code, Outcome, ToolOutput};
+
+use crate::event::{NoticeCode, TurnEvent, TurnFailureCode, TurnStatus};
+use crate::testkit::{
+    Act, World, answering, assert_passed, calls, cut_call, document, failing, finished, says, settle, tool,
+    usage,
+};
+
+fn error_of(part: &Part) -> &toolway_types::ToolError {
+    match part {
+        Part::ToolResult(result) => result.outcome.error().unwrap(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn text_of(part: &Part) -> String {
+    match part {
+        Part::ToolResult(result) => match &*result.outcome {
+            Outcome::Success(output) => output.joined_text(),
+            Outcome::Error(error) => panic!("{error}"),
+        },
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn calls_run_side_by_side_and_their_results_stand_in_order() {
+    let wait = |name: &str, seconds| {
+        tool(document(name), move |_, _| async move {
+            tokio::time::sleep(Duration::from_secs(seconds)).await;
+            Ok(ToolOutput::text(format!("after {seconds} s")))
+        })
+    };
+    let script = calls(&[("phone__slow", "{}"), ("phone__fast", "{}"), ("phone__middle", "{}")]);
+    let world =
+        World::new(vec![script, says("x")], vec![wait("slow", 3), wait("fast", 1), wait("middle", 2)]).await;
+    let started = tokio::time::Instant::now();
+    let heard = world.say("Go.").await;
+    assert_passed(started, Duration::from_secs(3));
+    let told: Vec<_> = heard.results().into_iter().map(|(_, name, _)| name).collect();
+    assert_eq!(told, ["phone__fast", "phone__middle", "phone__slow"], "told as they end");
+    let results = &world.model.seen()[1].messages[2];
+    assert_eq!(results.role, MessageRole::Tool);
+    let texts: Vec<_> = results.parts.iter().map(text_of).collect();
+    assert_eq!(
+        texts,
+        ["after 3 s", "after 1 s", "after 2 s"],
+        "and given to the model in the order of its calls"
+    );
+}
+
+#[tokio::test]
+async fn what_cannot_be_called_is_an_error_that_the_model_reads() {
+    let script = calls(&[
+        ("phone__none", "{}"),
+        ("phone__scan", "{ not json"),
+        ("phone__scan", "[1]"),
+        ("phone__scan", ""),
+    ]);
+    let world = World::new(vec![script, says("x")], vec![answering("scan", "ok")]).await;
+    let heard = world.say("Go.").await;
+    assert_eq!(heard.end().status, TurnStatus::Done);
+    let results = &world.model.seen()[1].messages[2].parts;
+    assert_eq!(error_of(&results[0]).message, "Tool phone__none is not available");
+    assert_eq!(error_of(&results[1]).code, Code::InvalidArguments);
+    assert!(error_of(&results[2]).message.contains("they must be a JSON object"));
+    assert_eq!(text_of(&results[3]), "ok", "nothing is an empty object");
+    // To whoever watches arguments are always an object.
+    let shown: Vec<_> = heard
+        .events
+        .iter()
+        .filter_map(|event| match event {
+            TurnEvent::ToolCall { arguments, .. } => Some(arguments.get().to_owned()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(shown, ["{}"; 4]);
+}
+
+#[tokio::test]
+async fn m10_a_call_that_was_cut_does_not_run_and_the_model_is_told() {
+    let ran = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&ran);
+    let write = tool(document("write"), move |_, _| {
+        counter.fetch_add(1, Ordering::SeqCst);
+        std::future::ready(Ok(ToolOutput::text("written")))
+    });
+    // What is there of the arguments is well-formed by chance.
+    let mut script = cut_call("phone__write", r#"{"path":"/"}"#);
+    script.insert(0, calls(&[("phone__write", r#"{"path":"/a"}"#)])[1].clone());
+    let world = World::new(vec![script, says("I will write less.")], vec![write]).await;
+    let heard = world.say("Write it.").await;
+    assert_eq!(heard.end().status, TurnStatus::Done);
+    assert_eq!(ran.load(Ordering::SeqCst), 1, "the whole one");
+    let results = &world.model.seen()[1].messages[2].parts;
+    assert_eq!(text_of(&results[0]), "written");
+    let error = error_of(&results[1]);
+    assert_eq!(
+        (error.code, error.kind()),
+        (Code::InvalidArguments, toolway_types::ErrorKind::ValidationError)
+    );
+    assert!(error.message.contains("ended in the middle"), "{error}");
+    assert_eq!(heard.results().len(), 2);
+}
+
+#[tokio::test]
+async fn m10_a_model_whose_every_call_is_cut_does_not_go_on_for_ever() {
+    let world = World::new(vec![cut_call("phone__write", "{\"a")], vec![answering("write", "x")]).await;
+    let heard = world.say("Write it.").await;
+    let TurnStatus::Failed(failure) = &heard.end().status else { panic!() };
+    assert_eq!(failure.code, TurnFailureCode::LimitReached);
+    assert!(failure.hint.as_ref().unwrap().contains("max_output_tokens"));
+    assert_eq!(world.model.seen().len(), 3);
+}
+
+#[tokio::test]
+async fn the_third_of_the_same_failing_call_is_said_to_the_model_once() {
+    let failing_call = || calls(&[("phone__print", r#"{"n":1}"#)]);
+    let scripts = vec![failing_call(), failing_call(), failing_call(), failing_call(), says("I give up.")];
+    let world = World::new(scripts, vec![failing("print", "no paper")]).await;
+    let heard = world.say("Print it.").await;
+    let hints: Vec<_> = world.model.seen()[4]
+        .messages
+        .iter()
+        .filter(|it| it.role == MessageRole::Tool)
+        .map(|message| error_of(&message.parts[0]).hint.clone())
+        .collect();
+    assert_eq!(hints.len(), 4);
+    assert!(hints[0].is_none() && hints[1].is_none() && hints[3].is_none());
+    assert!(hints[2].as_ref().unwrap().contains("same call for the 3rd time"), "{hints:?}");
+    assert_eq!(
+        heard.notices(),
+        [(
+            NoticeCode::RepeatedFailure,
+            "phone__print failed several times in the same way: no paper".to_owned()
+        )]
+    );
+    // A viewer is told what the model is told.
+    let told = heard.results()[2].2.error().unwrap().hint.clone();
+    assert_eq!(told, hints[2]);
+}
+
+#[tokio::test]
+async fn a_call_that_its_provider_could_not_read_is_said_once_and_made_again() {
+    let malformed = || vec![usage(3, 1), finished(FinishReason::MalformedToolCall)];
+    let world = World::new(
+        vec![malformed(), calls(&[("phone__scan", "{}")]), says("Blue.")],
+        vec![answering("scan", "blue")],
+    )
+    .await;
+    let heard = world.say("Which colour?").await;
+    assert_eq!((heard.end().status.clone(), heard.text().as_str()), (TurnStatus::Done, "Blue."));
+    let seen = world.model.seen();
+    assert!(seen[1].messages.last().unwrap().text().contains("could not be read"));
+    assert!(
+        !seen[2].messages.iter().any(|it| it.text().contains("could not be read")),
+        "it is no part of the conversation"
+    );
+    assert_eq!(world.memory.said("s").len(), 4);
+    drop(world);
+    let world = World::new(vec![malformed()], vec![]).await;
+    let heard = world.say("Which colour?").await;
+    let TurnStatus::Failed(failure) = &heard.end().status else { panic!() };
+    assert_eq!(failure.code, TurnFailureCode::Provider);
+    assert_eq!(world.model.seen().len(), 2);
+}
+
+#[tokio::test]
+async fn progress_is_told_while_a_call_runs_and_not_after() {
+    let slow = tool(document("slow"), |_, cx| async move {
+        for at in 1..=3 {
+            cx.progress(Progress {
+                progress: f64::from(at),
+                total: Some(3.0),
+                message: None,
+                content: Vec::new(),
+            });
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        Ok(ToolOutput::text("done"))
+    });
+    let world = World::new(vec![calls(&[("phone__slow", "{}")]), says("x")], vec![slow]).await;
+    let heard = world.say("Go.").await;
+    let told: Vec<_> = heard
+        .events
+        .iter()
+        .map(|event| match event {
+            TurnEvent::ToolCall { .. } => "call",
+            TurnEvent::ToolProgress { .. } => "progress",
+            TurnEvent::ToolResult { .. } => "result",
+            _ => "other",
+        })
+        .take(5)
+        .collect();
+    assert_eq!(told, ["call", "progress", "progress", "progress", "result"]);
+}
+
+#[tokio::test]
+async fn r19_a_long_result_is_cut_for_the_model_and_says_so() {
+    let long = tool(document("long"), |_, _| std::future::ready(Ok(ToolOutput::text("x".repeat(2000)))));
+    let world = World::new(vec![calls(&[("phone__long", "{}")]), says("x")], vec![long]).await;
+    world.engine.configure(EngineSettings { model_text_bytes: 1000, ..EngineSettings::default() });
+    let heard = world.say("Go.").await;
+    let read = text_of(&world.model.seen()[1].messages[2].parts[0]);
+    assert!(
+        read.starts_with(&"x".repeat(1000)) && read.contains("[cut: 1000 bytes more were left out"),
+        "{read}"
+    );
+    let kept = world.memory.said("s");
+    assert_eq!(text_of(&kept[2].parts[0]), read, "history holds no more than that");
+    let Outcome::Success(told) = &*heard.results()[0].2 else { panic!() };
+    assert_eq!(told.joined_text(), read);
+}
+
+#[tokio::test]
+async fn r1_a_device_that_goes_during_a_call_ends_it_and_the_turn_goes_on() {
+    // As the socket does it: the tool's task ends with this error when the connection does.
+    let (gone, is_gone) = tokio::sync::watch::channel(false);
+    let camera = tool(document("camera"), move |_, cx| {
+        let mut is_gone = is_gone.clone();
+        async move {
+            cx.mark_dispatched();
+            is_gone.wait_for(|gone| *gone).await.ok();
+            Err(toolway_types::ToolError::new(Code::DeviceDisconnected, "phone was disconnected")
+                .dispatched(true))
+        }
+    });
+    let world =
+        World::new(vec![calls(&[("phone__camera", "{}")]), says("The phone is away.")], vec![camera]).await;
+    let viewer = world.start(world.turn("Take a picture.")).await;
+    settle().await;
+    let started = tokio::time::Instant::now();
+    world.phone.replace(Vec::new());
+    gone.send(true).unwrap();
+    let heard = crate::testkit::Heard::of(viewer).await;
+    assert_eq!(started.elapsed(), Duration::ZERO, "it does not wait for any time limit");
+    assert_eq!((heard.end().status.clone(), heard.text().as_str()), (TurnStatus::Done, "The phone is away."));
+    assert_eq!(error_of(&world.model.seen()[1].messages[2].parts[0]).code, Code::DeviceDisconnected);
+    assert!(world.try_start(world.turn("And now?")).await.is_ok(), "the session is free");
+}
+
+#[tokio::test]
+async fn more_calls_than_one_answer_may_have_are_refused_one_by_one() {
+    let many: Vec<(&str, &str)> = vec![("phone__scan", "{}"); 300];
+    let world = World::new(vec![calls(&many), says("x")], vec![answering("scan", "ok")]).await;
+    let heard = world.say("Go.").await;
+    assert_eq!(heard.end().status, TurnStatus::Done);
+    let results = &world.model.seen()[1].messages[2].parts;
+    assert_eq!(results.len(), 300);
+    assert_eq!(text_of(&results[255]), "ok");
+    assert_eq!(error_of(&results[256]).code, Code::Overloaded);
+}
+
+#[tokio::test]
+async fn an_answer_with_words_and_calls_keeps_both() {
+    let mut script = vec![
+        crate::testkit::text("I scan."),
+        Act::Say(toolway_models::ModelEvent::Part(Part::text("I scan."))),
+    ];
+    script.extend(calls(&[("phone__scan", "{}")]));
+    let world = World::new(vec![script, says("Done.")], vec![answering("scan", "ok")]).await;
+    world.say("Go.").await;
+    let kept = world.memory.said("s");
+    assert_eq!(kept[1].text(), "I scan.");
+    assert_eq!(kept[1].tool_calls().count(), 1);
+}

@@ -1,0 +1,110 @@
+//! Conversations that are longer than their model can read.
+
+use toolway_models::{FinishReason, ModelError, ModelErrorKind};
+
+use crate::event::{NoticeCode, TurnFailureCode, TurnStatus};
+use crate::models::ModelFacts;
+use crate::testkit::{Act, Script, Scripted, World, WorldParts, answering, finished, text};
+
+/// A model that reads 2,000 tokens: with a quarter of them kept free, about 6,000 bytes.
+async fn reader(scripts: Vec<Script>) -> World {
+    let mut parts = WorldParts::new(Scripted::new(scripts), vec![answering("scan", "x")]);
+    parts.facts = ModelFacts { context_tokens: Some(2000), ..ModelFacts::default() };
+    parts.build().await
+}
+
+/// An answer whose tokens nobody reports.
+fn answer(words: &str) -> Script {
+    vec![text(words), finished(FinishReason::Stop)]
+}
+
+fn long(about: &str) -> Script {
+    answer(&format!("{about} {}", "x".repeat(1900)))
+}
+
+#[tokio::test]
+async fn what_is_oldest_is_summarised_and_the_summary_stays() {
+    let scripts = vec![
+        long("one"),
+        long("two"),
+        long("three"),
+        answer("They counted."),
+        answer("Four."),
+        answer("Five."),
+    ];
+    let world = reader(scripts).await;
+    for question in ["One?", "Two?", "Three?"] {
+        assert_eq!(world.say(question).await.end().status, TurnStatus::Done);
+    }
+    let heard = world.say("Four?").await;
+    assert_eq!(heard.text(), "Four.", "nobody is shown the summary as an answer");
+    assert_eq!(heard.end().rounds, 1);
+    assert!(
+        heard
+            .notices()
+            .iter()
+            .any(|(code, message)| *code == NoticeCode::ContextCompacted && message.contains("in short"))
+    );
+    let seen = world.model.seen();
+    assert_eq!(seen.len(), 5);
+    assert!(seen[3].system.starts_with("You shorten conversations") && seen[3].tools.is_empty());
+    assert!(seen[3].messages.iter().any(|it| it.text().starts_with("one ")));
+    let texts: Vec<_> = seen[4].messages.iter().map(|it| it.text()).collect();
+    assert!(texts[0].ends_with("They counted."), "{texts:?}");
+    assert_eq!(texts.last().unwrap(), "Four?");
+    assert!(!texts.iter().any(|text| text.starts_with("one ")));
+    assert_eq!(world.memory.requests().len(), 5, "what it took is written down");
+    // Nothing is lost for whoever reads the session, and the next turn goes on from the same summary.
+    assert!(world.memory.said("s").iter().any(|it| it.text().starts_with("one ")));
+    assert_eq!(world.say("Five?").await.text(), "Five.");
+    let texts: Vec<_> = world.model.seen()[5].messages.iter().map(|it| it.text()).collect();
+    assert!(texts[0].ends_with("They counted."), "{texts:?}");
+    assert_eq!(world.model.seen().len(), 6);
+}
+
+#[tokio::test]
+async fn without_a_summary_the_conversation_goes_on_all_the_same() {
+    let fails = vec![Act::Fail(ModelError::new(ModelErrorKind::Overloaded, "fake", "no"))];
+    let world = reader(vec![long("one"), long("two"), long("three"), fails, answer("Four.")]).await;
+    for question in ["One?", "Two?", "Three?"] {
+        world.say(question).await;
+    }
+    let heard = world.say("Four?").await;
+    assert_eq!((heard.end().status.clone(), heard.text().as_str()), (TurnStatus::Done, "Four."));
+    assert!(heard.notices().iter().any(|(_, message)| message.contains("gave no summary")));
+    let first = world.model.seen()[4].messages[0].text();
+    assert!(first.contains("One?") && first.contains("one xxx"), "how the messages begin: {first}");
+}
+
+#[tokio::test]
+async fn a_conversation_that_nears_its_end_is_said_to_once_in_a_turn() {
+    let world = reader(vec![long("one"), long("two"), answer("Three.")]).await;
+    world.say("One?").await;
+    assert!(world.say("Two?").await.notices().is_empty());
+    let heard = world.say(&format!("Three? {}", "x".repeat(1000))).await;
+    let warned: Vec<_> = heard.notices().into_iter().map(|(code, _)| code).collect();
+    assert_eq!(warned, [NoticeCode::ContextNearlyFull]);
+}
+
+#[tokio::test]
+async fn a_question_that_is_longer_than_the_model_can_read_is_not_asked() {
+    let world = reader(vec![answer("x")]).await;
+    let heard = world.say(&"x".repeat(12_000)).await;
+    let TurnStatus::Failed(failure) = &heard.end().status else { panic!("{heard:?}") };
+    assert_eq!(failure.code, TurnFailureCode::ContextTooLong);
+    assert!(world.model.seen().is_empty());
+}
+
+#[tokio::test]
+async fn an_abort_ends_a_summary_too() {
+    let world = reader(vec![long("one"), long("two"), long("three"), vec![Act::Hang]]).await;
+    for question in ["One?", "Two?", "Three?"] {
+        world.say(question).await;
+    }
+    let viewer = world.start(world.turn("Four?")).await;
+    crate::testkit::settle().await;
+    let started = tokio::time::Instant::now();
+    world.conversations.abort(&crate::testkit::client("ann"), "s").await.unwrap();
+    assert_eq!(crate::testkit::Heard::of(viewer).await.end().status, TurnStatus::Aborted);
+    assert!(started.elapsed().as_millis() < 100);
+}

@@ -1,0 +1,329 @@
+//! What a turn is when all goes well.
+
+use toolway_models::{MessageRole, Part};
+use toolway_store::{RequestStatus, TurnState};
+
+use crate::conversations::TurnRefused;
+use crate::event::{NoticeCode, TurnEvent, TurnStatus};
+use crate::testkit::{
+    Act, Gate, Heard, Scripted, World, WorldParts, agent, answering, calls, client, finished, says, settle,
+    text, usage,
+};
+use crate::turn::{TurnInput, TurnRequest};
+use toolway_models::{FinishReason, ModelEvent};
+
+#[tokio::test]
+async fn a_question_is_answered_and_both_are_kept() {
+    let world = World::new(vec![says("It is noon.")], vec![]).await;
+    let heard = world.say("What time is it?").await;
+    assert_eq!(heard.text(), "It is noon.");
+    let end = heard.end();
+    assert_eq!((&end.status, end.full_response.as_str()), (&TurnStatus::Done, "It is noon."));
+    assert_eq!((end.rounds, end.tool_calls), (1, 0));
+    assert_eq!((end.usage.input, end.usage.output, end.usage.cached), (Some(10), Some(5), None));
+    assert_eq!(end.finish, Some(FinishReason::Stop));
+    assert_eq!(end.cost, None, "there is no price");
+    let said = world.memory.said("s");
+    assert_eq!(
+        said.iter().map(|it| (it.role, it.text())).collect::<Vec<_>>(),
+        [
+            (MessageRole::User, "What time is it?".to_owned()),
+            (MessageRole::Assistant, "It is noon.".to_owned()),
+        ]
+    );
+    let asked = &world.model.seen()[0];
+    assert_eq!((&*asked.model, asked.messages.len()), ("fake-1", 1));
+    assert!(asked.system.starts_with("You are a helpful assistant."));
+    let ending = &world.memory.endings()[0];
+    assert_eq!((ending.state, ending.rounds, ending.finish.as_deref()), (TurnState::Done, 1, Some("stop")));
+    let [request] = world.memory.requests().try_into().unwrap();
+    assert_eq!((request.status, request.attempts, request.code), (RequestStatus::Answered, 1, None));
+    assert_eq!(
+        (request.provider.as_str(), request.model.as_str(), request.agent.as_str()),
+        ("fake", "fake-1", "default")
+    );
+    assert_eq!(
+        (request.session.as_deref(), request.turn.as_deref()),
+        (Some("s"), Some(ending.turn.as_str()))
+    );
+    assert_eq!(
+        (request.tokens.input, request.tokens.output, request.tokens.cached),
+        (Some(10), Some(5), None)
+    );
+}
+
+#[tokio::test]
+async fn results_go_back_to_the_model_until_it_has_said_all() {
+    let scripts = vec![calls(&[("phone__scan", r#"{"x":1}"#)]), says("It says hello.")];
+    let world = World::new(scripts, vec![answering("scan", "hello")]).await;
+    let heard = world.say("Scan it.").await;
+    assert_eq!(heard.end().status, TurnStatus::Done);
+    assert_eq!((heard.end().rounds, heard.end().tool_calls), (2, 1));
+    assert_eq!(heard.end().usage.input, Some(20), "of both requests together");
+    let second = &world.model.seen()[1].messages;
+    let [question, call, result] = second.as_slice() else { panic!("{second:?}") };
+    assert_eq!(
+        (question.role, call.role, result.role),
+        (MessageRole::User, MessageRole::Assistant, MessageRole::Tool)
+    );
+    let Part::ToolResult(result) = &result.parts[0] else { panic!() };
+    assert_eq!(call.tool_calls().next().unwrap().id, result.call_id);
+    assert_eq!(
+        serde_json::to_string(&toolway_types::Envelope(&result.outcome)).unwrap(),
+        r#"{"status":"success","result":"hello"}"#
+    );
+    assert_eq!(world.memory.said("s").len(), 4);
+    // What was told, in order.
+    let told: Vec<_> = heard
+        .events
+        .iter()
+        .map(|event| match event {
+            TurnEvent::ToolCall { name, arguments, .. } => format!("call {name} {}", arguments.get()),
+            TurnEvent::ToolResult { name, .. } => format!("result {name}"),
+            TurnEvent::Chunk(text) => format!("chunk {text}"),
+            TurnEvent::Ended(_) => "ended".to_owned(),
+            other => format!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(told, [r#"call phone__scan {"x":1}"#, "result phone__scan", "chunk It says hello.", "ended"]);
+}
+
+#[tokio::test]
+async fn texts_of_several_answers_are_parted_and_are_the_full_response() {
+    let mut first = vec![text("Let me look."), Act::Say(ModelEvent::Part(Part::text("Let me look.")))];
+    first.extend(calls(&[("phone__scan", "{}")]));
+    let world = World::new(vec![first, says("It is blue.")], vec![answering("scan", "blue")]).await;
+    let heard = world.say("Which colour?").await;
+    assert_eq!(heard.text(), "Let me look.\n\nIt is blue.");
+    assert_eq!(heard.end().full_response, heard.text());
+    let kept: Vec<_> = world.memory.said("s").iter().map(|it| it.text()).collect();
+    assert_eq!(kept, ["Which colour?", "Let me look.", "", "It is blue."], "kept as they were said");
+}
+
+#[tokio::test]
+async fn twenty_five_rounds_chain() {
+    let mut scripts: Vec<_> =
+        (0..25).map(|at| calls(&[("phone__step", &*format!(r#"{{"at":{at}}}"#))])).collect();
+    scripts.push(says("Done."));
+    let world = World::new(scripts, vec![answering("step", "ok")]).await;
+    let heard = world.say("Go.").await;
+    assert_eq!(
+        (heard.end().status.clone(), heard.end().rounds, heard.end().tool_calls),
+        (TurnStatus::Done, 26, 25)
+    );
+    assert_eq!(world.model.seen()[25].messages.len(), 51);
+    assert_eq!(world.memory.said("s").len(), 52);
+}
+
+#[tokio::test]
+async fn the_history_of_a_session_is_sent_with_the_next_question() {
+    let world = World::new(vec![says("Hello."), says("Bye.")], vec![]).await;
+    world.say("Hi.").await;
+    world.say("See you.").await;
+    let texts: Vec<_> = world.model.seen()[1].messages.iter().map(|it| it.text()).collect();
+    assert_eq!(texts, ["Hi.", "Hello.", "See you."]);
+}
+
+#[tokio::test]
+async fn an_answer_is_made_again_without_the_first() {
+    let scripts = vec![says("One."), says("Two."), calls(&[("phone__scan", "{}")]), says("Three.")];
+    let world = World::new(scripts, vec![answering("scan", "x")]).await;
+    world.say("First.").await;
+    world.say("Second.").await;
+    let again = TurnRequest { input: TurnInput::Regenerate, ..world.turn("") };
+    let heard = Heard::of(world.start(again).await).await;
+    assert_eq!(heard.text(), "Three.");
+    let texts: Vec<_> = world.model.seen()[2].messages.iter().map(|it| it.text()).collect();
+    assert_eq!(texts, ["First.", "One.", "Second."]);
+    let kept: Vec<_> = world.memory.said("s").iter().map(|it| it.text()).collect();
+    assert_eq!(kept, ["First.", "One.", "Second.", "", "", "Three."]);
+}
+
+#[tokio::test]
+async fn there_is_something_to_answer() {
+    let world = World::new(vec![says("x")], vec![]).await;
+    let again = TurnRequest { input: TurnInput::Regenerate, ..world.turn("") };
+    assert!(matches!(world.try_start(again).await, Err(TurnRefused::NoUserMessage)));
+    for empty in [vec![], vec![Part::text(" \n")]] {
+        let turn = TurnRequest { input: TurnInput::Message(empty), ..world.turn("") };
+        assert!(matches!(world.try_start(turn).await, Err(TurnRefused::Empty)));
+    }
+    let picture = Part::Image { data: "AAAA".to_owned(), mime_type: "image/png".to_owned() };
+    let turn = TurnRequest { input: TurnInput::Message(vec![picture.clone()]), ..world.turn("") };
+    assert_eq!(Heard::of(world.start(turn).await).await.end().status, TurnStatus::Done);
+    assert_eq!(world.model.seen()[0].messages[0].parts, [picture]);
+    assert_eq!(world.memory.running(), 0);
+}
+
+#[tokio::test]
+async fn one_turn_at_a_time_in_a_session_and_many_side_by_side() {
+    let gate = Gate::new();
+    let script = vec![Act::Wait(gate.clone()), text("x"), finished(FinishReason::Stop)];
+    let world = World::new(vec![script], vec![]).await;
+    let first = world.start(world.turn("one")).await;
+    assert!(matches!(world.try_start(world.turn("two")).await, Err(TurnRefused::Busy)));
+    let elsewhere = TurnRequest { session: "t".into(), principal: client("bob"), ..world.turn("three") };
+    let second = world.start(elsewhere).await;
+    settle().await;
+    gate.open();
+    gate.open();
+    let (first, second) = tokio::join!(Heard::of(first), Heard::of(second));
+    assert_eq!((first.text(), second.text()), ("x".to_owned(), "x".to_owned()));
+    assert!(world.try_start(world.turn("again")).await.is_ok());
+}
+
+/// A client that says the next thing when it hears that a turn is over must not find the session busy.
+#[tokio::test]
+async fn the_session_is_free_when_its_viewers_hear_that_the_turn_is_over() {
+    let world = World::new(vec![says("x")], vec![]).await;
+    for _ in 0..5 {
+        let mut viewer = world.start(world.turn("go")).await;
+        while !matches!(viewer.events.recv().await, Some(TurnEvent::Ended(_))) {}
+    }
+    assert_eq!(world.model.seen().len(), 5);
+}
+
+#[tokio::test]
+async fn no_more_turns_run_at_once_than_may() {
+    let mut parts = WorldParts::new(Scripted::new(vec![vec![Act::Hang]]), vec![]);
+    parts.settings.turns = 2;
+    let world = parts.build().await;
+    let start = async |session: &str| {
+        world.try_start(TurnRequest { session: session.into(), ..world.turn("x") }).await
+    };
+    let (_one, _two) = (start("a").await.unwrap(), start("b").await.unwrap());
+    assert!(matches!(start("c").await, Err(TurnRefused::TooMany(2))));
+    world.conversations.abort(&client("ann"), "a").await.unwrap();
+    settle().await;
+    assert!(start("c").await.is_ok());
+}
+
+#[tokio::test]
+async fn an_agent_answers_with_its_prompt_and_options_and_a_session_may_change_its_agent() {
+    let mut parts = WorldParts::new(Scripted::new(vec![says("x")]), vec![]);
+    let mut cook = agent("cook");
+    cook.prompt = "You cook.".to_owned();
+    cook.options.temperature = Some(0.3);
+    parts.agents.push(cook);
+    let world = parts.build().await;
+    world.say("Hi.").await;
+    let turn = TurnRequest { agent: Some("cook".into()), ..world.turn("What is for dinner?") };
+    Heard::of(world.start(turn).await).await;
+    // It stays with it.
+    world.say("And tomorrow?").await;
+    let seen = world.model.seen();
+    let systems: Vec<_> = seen.iter().map(|request| request.system.as_str()).collect();
+    assert!(
+        systems[0].starts_with("You are a helpful") && systems[1] == "You cook." && systems[2] == "You cook."
+    );
+    assert_eq!((seen[0].options.temperature, seen[2].options.temperature), (None, Some(0.3)));
+    let turn = TurnRequest { agent: Some("cok".into()), ..world.turn("x") };
+    let Err(TurnRefused::UnknownAgent(unknown)) = world.try_start(turn).await else { panic!() };
+    assert_eq!(unknown.close, ["cook"]);
+}
+
+#[tokio::test]
+async fn thinking_is_told_and_kept_in_its_place() {
+    let thought = Part::Thinking {
+        text: "Hm.".to_owned(),
+        opaque: Some(toolway_models::Opaque {
+            provider: "fake".into(),
+            data: toolway_types::RawJson::parse(r#"{"signature":"s1"}"#).unwrap(),
+        }),
+    };
+    let mut script =
+        vec![Act::Say(ModelEvent::Thinking("Hm.".to_owned())), Act::Say(ModelEvent::Part(thought.clone()))];
+    script.extend(calls(&[("phone__scan", "{}")]));
+    let world = World::new(vec![script, says("Blue.")], vec![answering("scan", "blue")]).await;
+    let heard = world.say("Which colour?").await;
+    assert!(heard.events.iter().any(|event| matches!(event, TurnEvent::Thinking(text) if text == "Hm.")));
+    assert_eq!(world.model.seen()[1].messages[1].parts[0], thought, "before its call, as it came");
+    assert_eq!(world.memory.said("s")[1].parts[0], thought);
+}
+
+#[tokio::test]
+async fn a_paused_answer_goes_on_and_one_that_pauses_for_ever_does_not() {
+    let paused = || {
+        vec![
+            text("Part one."),
+            Act::Say(ModelEvent::Part(Part::text("Part one."))),
+            usage(1, 1),
+            finished(FinishReason::Paused),
+        ]
+    };
+    let world = World::new(vec![paused(), says("Part two.")], vec![]).await;
+    let heard = world.say("Tell me.").await;
+    assert_eq!(
+        (heard.end().status.clone(), heard.text().as_str()),
+        (TurnStatus::Done, "Part one.\n\nPart two.")
+    );
+    assert_eq!(world.model.seen()[1].messages.last().unwrap().text(), "Part one.", "the answer is sent back");
+    drop(world);
+    let world = World::new(vec![vec![finished(FinishReason::Paused)]], vec![]).await;
+    let heard = world.say("Tell me.").await;
+    let TurnStatus::Failed(failure) = &heard.end().status else { panic!() };
+    assert_eq!(failure.message, "the model's provider paused the answer 16 times in a row");
+    assert_eq!(world.model.seen().len(), 16);
+}
+
+#[tokio::test]
+async fn the_prompt_is_shown_where_that_is_asked_for() {
+    let world =
+        World::new(vec![calls(&[("phone__scan", "{}")]), says("x")], vec![answering("scan", "x")]).await;
+    let turn = TurnRequest { debug: true, ..world.turn("Hi.") };
+    let heard = Heard::of(world.start(turn).await).await;
+    let shown: Vec<_> = heard
+        .events
+        .iter()
+        .filter_map(|event| match event {
+            TurnEvent::DebugPrompt(messages) => Some(messages.len()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(shown, [2, 4], "of each request: instructions, question, call, result");
+    assert!(!world.say("Hi.").await.events.iter().any(|event| matches!(event, TurnEvent::DebugPrompt(_))));
+}
+
+#[tokio::test]
+async fn drafts_are_kept_while_an_answer_comes_and_not_for_each_word() {
+    let mut script = Vec::new();
+    for at in 0..100 {
+        script.push(text(&format!("{at} ")));
+        script.push(Act::Sleep(std::time::Duration::from_millis(20)));
+    }
+    // The last of it stays under way for a while.
+    script.extend([Act::Sleep(std::time::Duration::from_secs(5)), finished(FinishReason::Stop)]);
+    let world = World::new(vec![script], vec![]).await;
+    let heard = world.say("Count.").await;
+    let drafts = world.memory.drafts();
+    // 100 words in 2 s, a draft at most every 250 ms, and one for what came last.
+    assert!((7..=9).contains(&drafts.len()), "{}", drafts.len());
+    assert!(drafts.iter().all(|(seq, _)| *seq == 2));
+    assert_eq!(drafts.last().unwrap().1, heard.text(), "nothing that was said waits longer than that");
+    drop(world);
+    let of_second_round = World::new(
+        vec![
+            calls(&[("phone__scan", "{}")]),
+            vec![text("x"), Act::Sleep(std::time::Duration::from_secs(1)), finished(FinishReason::Stop)],
+        ],
+        vec![answering("scan", "x")],
+    )
+    .await;
+    of_second_round.say("Go.").await;
+    assert_eq!(of_second_round.memory.drafts(), [(4, "x".to_owned())], "after question, call and result");
+}
+
+#[tokio::test]
+async fn an_answer_that_reached_its_length_says_so() {
+    let script = vec![text("Once upon"), finished(FinishReason::Length)];
+    let world = World::new(vec![script], vec![]).await;
+    let heard = world.say("Tell me a story.").await;
+    assert_eq!(
+        (heard.end().status.clone(), heard.end().finish.clone()),
+        (TurnStatus::Done, Some(FinishReason::Length))
+    );
+    let [(code, message)] = heard.notices().try_into().unwrap();
+    assert_eq!(code, NoticeCode::Truncated);
+    assert!(message.contains("max_output_tokens"), "{message}");
+    assert_eq!(world.memory.said("s")[1].text(), "Once upon");
+}

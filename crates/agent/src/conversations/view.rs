@@ -1,0 +1,268 @@
+//! Sessions, messages, turns and usage as they are shown. Times are milliseconds since the Unix epoch.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use toolway_models::Usage;
+use toolway_store::{StoredRole, TitleBy, TurnState};
+use toolway_types::RawJson;
+
+/// Which sessions are asked for: those that fit everything that is said.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SessionFilter {
+    /// With this text in the title or in a message.
+    pub text: Option<String>,
+    /// In which this agent was last talked to.
+    pub agent: Option<String>,
+    /// Of this principal; an owner's alone to say. An owner sees everybody's where nothing is said.
+    pub principal: Option<String>,
+    /// After an earlier page: its [`SessionList::next`].
+    pub before: Option<String>,
+    /// Most of them; 50 where nothing is said, 1,000 at most.
+    pub limit: Option<usize>,
+}
+
+/// A page of sessions.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct SessionList {
+    /// The sessions, those in which something was said last first.
+    pub sessions: Vec<SessionSummary>,
+    /// Where the next page starts; none where this was the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+/// A session without what was said in it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SessionSummary {
+    /// Its id.
+    pub id: String,
+    /// Its title, where it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Who gave it.
+    pub title_by: TitleBy,
+    /// The agent that was last talked to in it.
+    pub agent: String,
+    /// Whose it is.
+    pub principal: String,
+    /// When it began.
+    pub created_ms: i64,
+    /// When something was last said in it.
+    pub updated_ms: i64,
+    /// How many messages it has.
+    pub messages: u64,
+    /// Whether a turn runs in it.
+    pub running: bool,
+}
+
+/// A session with what was said in it last.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SessionDetail {
+    /// What else there is of it.
+    #[serde(flatten)]
+    pub summary: SessionSummary,
+    /// The newest messages, the oldest of them first.
+    pub history: Vec<MessageView>,
+    /// Whether there are older ones.
+    pub has_more: bool,
+    /// The newest turns, the oldest of them first.
+    pub turns: Vec<TurnView>,
+}
+
+/// Some of a session's messages, the oldest first.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct MessageList {
+    /// The messages.
+    pub messages: Vec<MessageView>,
+    /// Whether there are older ones.
+    pub has_more: bool,
+}
+
+/// A message.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MessageView {
+    /// Its number in the session, from 1.
+    pub seq: u64,
+    /// The turn in which it was said.
+    pub turn: String,
+    /// Whose it is.
+    pub role: StoredRole,
+    /// When it was kept.
+    pub created_ms: i64,
+    /// Whether it ended before it was whole.
+    #[serde(rename = "cut", skip_serializing_if = "std::ops::Not::not")]
+    pub is_cut: bool,
+    /// Its parts: a JSON array.
+    pub parts: RawJson,
+}
+
+/// A turn.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TurnView {
+    /// Its id, under which its calls are recorded.
+    pub id: String,
+    /// The number of the message that it answers.
+    pub answers: u64,
+    /// How far it got.
+    pub state: TurnState,
+    /// Whether its answer was taken out for another.
+    #[serde(rename = "replaced", skip_serializing_if = "std::ops::Not::not")]
+    pub is_replaced: bool,
+    /// When it began.
+    pub started_ms: i64,
+    /// When it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_ms: Option<i64>,
+    /// Why it failed, for programs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// Why it failed, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// Why the model's last answer ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub finish: Option<String>,
+    /// How often a model was asked.
+    pub rounds: u32,
+    /// How many tools were called.
+    pub calls: u32,
+    /// Tokens of all its requests.
+    pub usage: Usage,
+    /// What they cost; null where that is not known.
+    pub cost: Option<f64>,
+    /// The currency of `cost`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub currency: Option<String>,
+}
+
+/// A word that is none of those that can be said there.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{word:?} is none of {known}")]
+pub struct UnknownWord {
+    /// The word.
+    pub word: String,
+    /// Those that can be said.
+    pub known: &'static str,
+}
+
+/// The form of an export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ExportForm {
+    /// For people.
+    Markdown,
+    /// For programs.
+    Json,
+}
+
+impl FromStr for ExportForm {
+    type Err = UnknownWord;
+    fn from_str(word: &str) -> Result<Self, UnknownWord> {
+        match word {
+            "markdown" => Ok(Self::Markdown),
+            "json" => Ok(Self::Json),
+            _ => Err(UnknownWord { word: word.to_owned(), known: "markdown, json" }),
+        }
+    }
+}
+
+/// By what usage is added up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum UsageBy {
+    /// The day.
+    Day,
+    /// The model, `NAME/ID`.
+    Model,
+    /// The agent.
+    Agent,
+    /// The tool, from the records of calls.
+    Tool,
+    /// The session.
+    Session,
+    /// Who asked.
+    Principal,
+}
+
+impl UsageBy {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Day, Self::Model, Self::Agent, Self::Tool, Self::Session, Self::Principal];
+
+    /// The word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Day => "day",
+            Self::Model => "model",
+            Self::Agent => "agent",
+            Self::Tool => "tool",
+            Self::Session => "session",
+            Self::Principal => "principal",
+        }
+    }
+}
+
+impl fmt::Display for UsageBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for UsageBy {
+    type Err = UnknownWord;
+    fn from_str(word: &str) -> Result<Self, UnknownWord> {
+        let found = Self::ALL.into_iter().find(|by| by.as_str() == word);
+        found.ok_or_else(|| UnknownWord {
+            word: word.to_owned(),
+            known: "day, model, agent, tool, session, principal",
+        })
+    }
+}
+
+/// Of which requests usage is asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UsageQuery {
+    /// Of this principal; an owner's alone to say. An owner sees everybody's where nothing is said.
+    pub principal: Option<String>,
+    /// Begun at this time or later.
+    pub from_ms: Option<i64>,
+    /// Begun before this time.
+    pub to_ms: Option<i64>,
+    /// How many seconds the reader's clock is ahead of UTC, for where days begin.
+    pub zone_offset_s: i32,
+}
+
+/// A line of a report on usage. By tool: calls, errors and the time they took; otherwise requests, tokens and cost.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct UsageRow {
+    /// What it is of; null for what belongs to none.
+    pub key: Option<String>,
+    /// How many requests to models.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests: Option<u64>,
+    /// How many of them did not come to their end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed: Option<u64>,
+    /// Their tokens.
+    #[serde(flatten)]
+    pub usage: Usage,
+    /// What they cost, as far as that is known.
+    pub cost: Option<f64>,
+    /// The currency of `cost`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub currency: Option<String>,
+    /// Of how many requests the cost is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unpriced: Option<u64>,
+    /// How many calls of tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calls: Option<u64>,
+    /// How many of them failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub errors: Option<u64>,
+    /// How long it took together, in milliseconds.
+    pub duration_ms: u64,
+}

@@ -1,0 +1,159 @@
+//! A whole session as a text: Markdown for people, JSON for programs (`docs/sessions.md` has its form).
+//!
+//! What people, models and tools wrote is data: in Markdown it can't end its own part, pass for a heading or another
+//! speaker, or bring HTML of its own.
+
+mod markdown;
+mod quote;
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+use toolway_models::Part;
+use toolway_store::{MessageRecord, SessionRecord, Store, StoreError, StoredRole, TurnRecord};
+use toolway_types::{CallId, RawJson};
+
+use crate::transcript::part::{self, Read};
+
+/// The form's number, which changes when programs that read it would have to.
+const FORM: u32 = 1;
+/// Messages that are read at a time.
+const PAGE: usize = 256;
+/// Most bytes of messages; what is older is left out, and that is said.
+const MAX_BYTES: usize = 256 << 20;
+/// Most turns of which it is told how they went, the newest.
+const MAX_TURNS: usize = 1000;
+/// Most calls of which it is told how long they took.
+const MAX_CALLS: usize = 10_000;
+
+/// A session as Markdown: who said what, and folded away, which tools were called, with their arguments, outcomes and
+/// durations.
+///
+/// # Errors
+/// Where the store can't be read.
+pub async fn markdown(store: &Store, session: &SessionRecord) -> Result<String, StoreError> {
+    let whole = Whole::read(store, session, MAX_BYTES).await?;
+    Ok(markdown::write(session, &whole))
+}
+
+/// A session as a JSON text.
+///
+/// # Errors
+/// Where the store can't be read.
+pub async fn json(store: &Store, session: &SessionRecord) -> Result<String, StoreError> {
+    let whole = Whole::read(store, session, MAX_BYTES).await?;
+    let messages = whole.messages.iter().map(|message| MessageForm::of(message, &whole.micros)).collect();
+    let form =
+        Form { toolway_session: FORM, session, left_out: whole.left_out, messages, turns: &whole.turns };
+    Ok(serde_json::to_string_pretty(&form).unwrap_or_default())
+}
+
+/// All that is known of a session.
+struct Whole {
+    /// The oldest first.
+    messages: Vec<MessageRecord>,
+    /// How many messages came before these.
+    left_out: u64,
+    /// The oldest first.
+    turns: Vec<TurnRecord>,
+    /// How long calls took, in microseconds.
+    micros: HashMap<CallId, u64>,
+}
+
+impl Whole {
+    /// The newest messages of no more than about `most` bytes.
+    async fn read(store: &Store, session: &SessionRecord, most: usize) -> Result<Self, StoreError> {
+        let sessions = store.sessions();
+        let mut newest_first: Vec<MessageRecord> = Vec::new();
+        let (mut before, mut bytes) = (None, 0_usize);
+        'reading: loop {
+            let page = sessions.messages_before(&session.id, before, PAGE).await?;
+            before = page.messages.first().map(|first| first.seq);
+            for message in page.messages.into_iter().rev() {
+                bytes = bytes.saturating_add(message.parts.get().len());
+                if bytes > most && !newest_first.is_empty() {
+                    break 'reading;
+                }
+                newest_first.push(message);
+            }
+            if !page.has_more {
+                break;
+            }
+        }
+        newest_first.reverse();
+        let messages = newest_first;
+        let left_out = messages.first().map_or(0, |first| first.seq.saturating_sub(1));
+        let turns = sessions.turns(&session.id, MAX_TURNS).await?;
+        let micros = micros(store, &messages).await?;
+        Ok(Self { messages, left_out, turns, micros })
+    }
+}
+
+/// How long the calls took whose results are among these.
+async fn micros(store: &Store, messages: &[MessageRecord]) -> Result<HashMap<CallId, u64>, StoreError> {
+    let results = messages.iter().filter(|message| message.role == StoredRole::Tool);
+    let ids = results.flat_map(|message| part::read(&message.parts)).filter_map(|read| match read {
+        Read::Part(Part::ToolResult(result)) => Some(result.call_id),
+        _ => None,
+    });
+    let mut micros = HashMap::new();
+    for id in ids.take(MAX_CALLS) {
+        if let Some(call) = store.calls().get(id).await? {
+            micros.insert(id, call.total_us);
+        }
+    }
+    Ok(micros)
+}
+
+#[derive(Serialize)]
+struct Form<'s> {
+    toolway_session: u32,
+    session: &'s SessionRecord,
+    /// How many older messages there are.
+    #[serde(skip_serializing_if = "is_0")]
+    left_out: u64,
+    messages: Vec<MessageForm<'s>>,
+    turns: &'s [TurnRecord],
+}
+
+#[derive(Serialize)]
+struct MessageForm<'s> {
+    seq: u64,
+    turn: &'s str,
+    role: StoredRole,
+    created_ms: i64,
+    is_cut: bool,
+    parts: Vec<RawJson>,
+}
+
+impl<'s> MessageForm<'s> {
+    fn of(message: &'s MessageRecord, micros: &HashMap<CallId, u64>) -> Self {
+        let parts = part::public_parts(&message.parts).into_iter().map(|part| with_duration(part, micros));
+        Self {
+            seq: message.seq,
+            turn: &message.turn,
+            role: message.role,
+            created_ms: message.created_ms,
+            is_cut: message.is_cut,
+            parts: parts.collect(),
+        }
+    }
+}
+
+/// A result with how long its call took, in milliseconds; any other part as it is.
+fn with_duration(part: RawJson, micros: &HashMap<CallId, u64>) -> RawJson {
+    let Read::Part(Part::ToolResult(result)) = part::read_one(&part) else { return part };
+    let Some(micros) = micros.get(&result.call_id) else { return part };
+    // Into the text, since the rest of it stays byte for byte.
+    let Some(fields) = part.get().trim_end().strip_suffix('}') else { return part };
+    let text = format!("{fields},\"duration_ms\":{}}}", micros.div_ceil(1000));
+    RawJson::parse(&text).unwrap_or(part)
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]
+fn is_0(count: &u64) -> bool {
+    *count == 0
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,72 @@
+//! Files in which the owner writes models and agents: what is wrong in them, and whether they have changed.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// No such file is longer than this, in bytes.
+pub(crate) const MAX_FILE: u64 = 1 << 20;
+
+/// What is wrong in a file.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}:{line}: {message}", path.display())]
+pub struct FileProblem {
+    /// The file.
+    pub path: PathBuf,
+    /// The line in it, from 1; 1 where it is the whole file.
+    pub line: usize,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+impl FileProblem {
+    pub(crate) fn new(path: &Path, line: usize, message: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), line, message: message.into(), hint: None }
+    }
+
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+/// The text of a file; none where there is no such file.
+pub(crate) fn text(path: &Path) -> Result<Option<String>, FileProblem> {
+    let unreadable =
+        |error: std::io::Error| FileProblem::new(path, 1, format!("the file can't be read: {error}"));
+    let file = match std::fs::File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(unreadable(error)),
+    };
+    let mut text = String::new();
+    file.take(MAX_FILE + 1).read_to_string(&mut text).map_err(unreadable)?;
+    if text.len() as u64 > MAX_FILE {
+        return Err(FileProblem::new(path, 1, format!("the file is longer than {MAX_FILE} bytes")));
+    }
+    Ok(Some(text))
+}
+
+/// What tells one state of some files from another.
+pub(crate) type Mark = Vec<(PathBuf, Option<SystemTime>, u64)>;
+
+/// How these files are now; one that is not there is not among them.
+pub(crate) fn mark(files: impl IntoIterator<Item = PathBuf>) -> Mark {
+    let mut mark: Mark = files
+        .into_iter()
+        .filter_map(|path| {
+            let about = std::fs::metadata(&path).ok()?;
+            Some((path, about.modified().ok(), about.len()))
+        })
+        .collect();
+    mark.sort();
+    mark
+}
+
+/// The line of a place in a text, from 1.
+pub(crate) fn line_of(text: &str, at: usize) -> usize {
+    let before = text.as_bytes().get(..at).unwrap_or(text.as_bytes());
+    before.iter().filter(|byte| **byte == b'\n').count() + 1
+}

@@ -1,0 +1,332 @@
+//! The models that the owner has set up, in the file `models.toml`: which providers there are, with which keys, and
+//! what is known of single models. The file is read here and never written.
+
+mod file;
+mod keyed;
+mod keys;
+mod probe;
+mod view;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use parking_lot::Mutex;
+use toolway_models::transport::Http;
+use toolway_models::{ModelProvider, config};
+
+use crate::files::{self, FileProblem, Mark, mark};
+use crate::names;
+use keyed::{Keyed, Make};
+
+pub use file::{ModelEntry, ModelsFile};
+pub use keys::{KeyError, KeyPlace, Keys};
+pub use view::{CheckStatus, KeyView, ModelView, TestCheck, TestReport};
+
+/// What the list of models is made of.
+pub struct ModelsParts {
+    /// The file; it need not exist.
+    pub file: PathBuf,
+    /// Reads keys from where they are kept.
+    pub keys: Arc<dyn Keys>,
+    /// The way to the providers: one for the whole process.
+    pub http: Http,
+}
+
+/// What is known of one model.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ModelFacts {
+    /// How many tokens it can read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_tokens: Option<u64>,
+    /// Most tools that it copes with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tools: Option<usize>,
+    /// Whether it sees pictures.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub images: Option<bool>,
+}
+
+/// A model that can be asked.
+#[derive(Debug, Clone)]
+pub struct ModelRef {
+    /// Its provider.
+    pub provider: Arc<dyn ModelProvider>,
+    /// Its id there.
+    pub id: Arc<str>,
+    /// What is known of it.
+    pub facts: ModelFacts,
+}
+
+impl ModelRef {
+    /// `NAME/ID`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("{}/{}", self.provider.name(), self.id)
+    }
+}
+
+/// Why there is no model.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoModel {
+    /// None is set up.
+    #[error("no model is set up")]
+    NoneSetUp,
+    /// None of this name.
+    #[error("there is no model provider {name:?}")]
+    Unknown {
+        /// The name that was asked for.
+        name: String,
+        /// Names that there are and that are close to it.
+        close: Vec<String>,
+    },
+    /// Only its provider is named, for which no model is set.
+    #[error("{name:?} names a model provider and no model, and none is set for it")]
+    NoId {
+        /// The provider's name.
+        name: String,
+    },
+}
+
+/// A model provider that is set up.
+#[derive(Debug, Clone)]
+struct SetUp {
+    provider: Arc<dyn ModelProvider>,
+    preset: Option<String>,
+    base_url: String,
+    key: Option<KeyPlace>,
+    model: Option<Arc<str>>,
+    models: BTreeMap<String, ModelFacts>,
+}
+
+/// The models that the owner has set up.
+pub struct Models {
+    file: PathBuf,
+    keys: Arc<dyn Keys>,
+    make: Make,
+    /// Held while the file is read.
+    changing: tokio::sync::Mutex<()>,
+    /// The file as it was when it was last read.
+    seen: Mutex<Mark>,
+    set_up: ArcSwap<Vec<SetUp>>,
+    problems: ArcSwap<Vec<FileProblem>>,
+}
+
+impl std::fmt::Debug for Models {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Models")
+            .field("file", &self.file)
+            .field("set_up", &self.set_up)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Models {
+    /// Reads the file. What is wrong with it is kept in [`Models::problems`]; then there are no models.
+    pub async fn open(parts: ModelsParts) -> Arc<Self> {
+        let http = parts.http;
+        let make: Make = Arc::new(move |config| config::provider(config, http.clone()));
+        Self::open_with(parts.file, parts.keys, make).await
+    }
+
+    async fn open_with(file: PathBuf, keys: Arc<dyn Keys>, make: Make) -> Arc<Self> {
+        let models = Self {
+            file,
+            keys,
+            make,
+            changing: tokio::sync::Mutex::new(()),
+            seen: Mutex::default(),
+            set_up: ArcSwap::default(),
+            problems: ArcSwap::default(),
+        };
+        // What is wrong is kept.
+        let _ = models.reload().await;
+        Arc::new(models)
+    }
+
+    /// The model providers, in the order of the file: the first is what agents that name none use. Looks whether
+    /// their keys are there, so it may take a moment.
+    pub async fn list(&self) -> Vec<ModelView> {
+        let (set_up, keys) = (self.set_up.load_full(), Arc::clone(&self.keys));
+        let view = move || set_up.iter().map(|it| it.view(&*keys)).collect();
+        tokio::task::spawn_blocking(view).await.unwrap_or_default()
+    }
+
+    /// A model by `NAME/ID`, or by `NAME` where one is set for it; the first where there is no name.
+    ///
+    /// # Errors
+    /// [`NoModel`].
+    pub fn get(&self, name: Option<&str>) -> Result<ModelRef, NoModel> {
+        let set_up = self.set_up.load();
+        let Some(name) = name else {
+            let first = set_up.first().ok_or(NoModel::NoneSetUp)?;
+            return first.model(None);
+        };
+        let (provider, id) = match name.split_once('/') {
+            Some((provider, id)) => (provider, Some(id).filter(|id| !id.is_empty())),
+            None => (name, None),
+        };
+        match set_up.iter().find(|it| **it.provider.name() == *provider) {
+            Some(found) => found.model(id),
+            None if set_up.is_empty() => Err(NoModel::NoneSetUp),
+            None => Err(NoModel::Unknown { name: name.to_owned(), close: close(&set_up, provider, name) }),
+        }
+    }
+
+    /// Makes one small call of a tool and says what works. `id` is the model to ask where it is not the provider's
+    /// set one.
+    ///
+    /// # Errors
+    /// [`NoModel::NoneSetUp`], [`NoModel::Unknown`].
+    pub async fn test(&self, name: &str, id: Option<&str>) -> Result<TestReport, NoModel> {
+        let asked = id.map_or_else(|| name.to_owned(), |id| format!("{name}/{id}"));
+        let model = match self.get(Some(&asked)) {
+            Err(no_id @ NoModel::NoId { .. }) => return Ok(probe::without_model(name, &no_id.to_string())),
+            model => model?,
+        };
+        let set_up = self.set_up.load_full();
+        let mut named = set_up.iter().filter(|it| it.provider.name() == model.provider.name());
+        let has_key = named.any(|it| it.key.is_some());
+        Ok(probe::probe(&model, has_key).await)
+    }
+
+    /// Reads the file again. Where something is wrong in it, what stood before stands.
+    ///
+    /// # Errors
+    /// Everything that is wrong in it; also in [`Models::problems`] from then on.
+    pub async fn reload(&self) -> Result<(), Vec<FileProblem>> {
+        let _changing = self.changing.lock().await;
+        let path = self.file.clone();
+        let read = tokio::task::spawn_blocking(move || {
+            // Before it is read: what changes meanwhile is read again.
+            let seen = mark([path.clone()]);
+            (seen, read(&path))
+        });
+        let Ok((seen, read)) = read.await else { return Ok(()) };
+        *self.seen.lock() = seen;
+        match read {
+            Ok(file) => {
+                let set_up = file.entries.into_iter().map(|entry| self.set_up(entry)).collect();
+                self.set_up.store(Arc::new(set_up));
+                self.problems.store(Arc::default());
+                Ok(())
+            }
+            Err(problems) => {
+                for problem in &problems {
+                    tracing::error!("the models were not read: {problem}");
+                }
+                self.problems.store(Arc::new(problems.clone()));
+                Err(problems)
+            }
+        }
+    }
+
+    /// Whether the file has changed since it was read. Looks at it, so it is a little work.
+    pub async fn has_changed(&self) -> bool {
+        let path = self.file.clone();
+        let now = tokio::task::spawn_blocking(move || mark([path])).await;
+        now.is_ok_and(|now| *self.seen.lock() != now)
+    }
+
+    /// What is wrong in the file as it is now.
+    #[must_use]
+    pub fn problems(&self) -> Vec<FileProblem> {
+        self.problems.load().as_ref().clone()
+    }
+
+    fn set_up(&self, entry: ModelEntry) -> SetUp {
+        let base_url = entry.config.base_url.to_string();
+        let (keys, make) = (Arc::clone(&self.keys), Arc::clone(&self.make));
+        let provider = Keyed::new(entry.config, entry.key.clone(), keys, make);
+        SetUp {
+            provider: Arc::new(provider),
+            preset: entry.preset,
+            base_url,
+            key: entry.key,
+            model: entry.model,
+            models: entry.models,
+        }
+    }
+
+    /// Models of these providers, each with the model that is set for it.
+    #[cfg(test)]
+    pub(crate) fn of(providers: Vec<(Arc<dyn ModelProvider>, &str, ModelFacts)>) -> Arc<Self> {
+        let set_up = providers.into_iter().map(|(provider, id, facts)| SetUp {
+            provider,
+            preset: None,
+            base_url: String::new(),
+            key: None,
+            model: Some(id.into()),
+            models: BTreeMap::from([(id.to_owned(), facts)]),
+        });
+        Arc::new(Self {
+            file: PathBuf::new(),
+            keys: Arc::new(keys::NoKeys),
+            make: Arc::new(|config| config::provider(config, Http::new(|| Err(String::new())))),
+            changing: tokio::sync::Mutex::new(()),
+            seen: Mutex::default(),
+            set_up: ArcSwap::from_pointee(set_up.collect()),
+            problems: ArcSwap::default(),
+        })
+    }
+}
+
+impl SetUp {
+    fn model(&self, id: Option<&str>) -> Result<ModelRef, NoModel> {
+        let id = id.map(Arc::from).or_else(|| self.model.clone());
+        let id: Arc<str> = id.ok_or_else(|| NoModel::NoId { name: self.provider.name().to_string() })?;
+        let facts = self.models.get(&*id).copied().unwrap_or_default();
+        Ok(ModelRef { provider: Arc::clone(&self.provider), id, facts })
+    }
+
+    fn view(&self, keys: &dyn Keys) -> ModelView {
+        let key = self
+            .key
+            .as_ref()
+            .map(|place| KeyView { place: place.to_string(), present: keys.read(place).is_ok() });
+        ModelView {
+            name: self.provider.name().to_string(),
+            kind: self.provider.kind(),
+            preset: self.preset.clone(),
+            base_url: self.base_url.clone(),
+            key,
+            model: self.model.as_deref().map(str::to_owned),
+            models: self.models.clone(),
+        }
+    }
+}
+
+/// Names that are close to that of a provider that is not there: of others, and of models where one is named alone.
+fn close(set_up: &[SetUp], provider: &str, name: &str) -> Vec<String> {
+    let of_model = set_up.iter().flat_map(|it| {
+        let ids = it.models.keys().map(String::as_str).chain(it.model.as_deref());
+        ids.filter(|id| *id == name).map(|id| format!("{}/{id}", it.provider.name()))
+    });
+    let mut close: Vec<String> = of_model.collect();
+    close.dedup();
+    if close.is_empty() {
+        close = names::close(provider, set_up.iter().map(|it| &**it.provider.name()));
+    }
+    close
+}
+
+/// Checks a text that is to become the file at `path`. Reads nothing, no keys either.
+///
+/// # Errors
+/// Everything that is wrong in it.
+pub fn check(text: &str, path: &Path) -> Result<(), Vec<FileProblem>> {
+    ModelsFile::parse(text, path).map(drop)
+}
+
+/// Reads the file; one that is not there says nothing.
+fn read(path: &Path) -> Result<ModelsFile, Vec<FileProblem>> {
+    match files::text(path).map_err(|problem| vec![problem])? {
+        Some(text) => ModelsFile::parse(&text, path),
+        None => Ok(ModelsFile::default()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

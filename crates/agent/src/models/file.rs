@@ -1,0 +1,338 @@
+//! The form of `models.toml`: its `[[model]]` entries, each checked by itself, every problem with its line.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use toml::de::{DeTable, DeValue, ValueDeserializer};
+use toml::{Spanned, Table, Value};
+use toolway_models::ProviderKind;
+use toolway_models::config::{BaseUrl, ProviderConfig, SwitchChanges, Switches};
+use toolway_models::presets::{self, Preset};
+
+use super::ModelFacts;
+use super::keys::KeyPlace;
+use crate::files::{FileProblem, line_of};
+use crate::names;
+
+/// Longest name of a model provider.
+const MAX_NAME: usize = 32;
+/// Most model providers.
+const MAX_PROVIDERS: usize = 256;
+
+/// What a file of models says.
+#[derive(Debug, Clone, Default)]
+pub struct ModelsFile {
+    /// Its entries, in order.
+    pub entries: Vec<ModelEntry>,
+}
+
+/// One model provider, as its owner set it up.
+#[derive(Debug, Clone)]
+pub struct ModelEntry {
+    /// All but the key.
+    pub config: ProviderConfig,
+    /// Where the key is kept; none where none is sent.
+    pub key: Option<KeyPlace>,
+    /// The preset that it was made from.
+    pub preset: Option<String>,
+    /// The model that is asked where only its name is said.
+    pub model: Option<Arc<str>>,
+    /// What is known of single models.
+    pub models: BTreeMap<String, ModelFacts>,
+    /// The line in the file, from 1.
+    pub line: usize,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    name: Spanned<String>,
+    kind: Option<Spanned<String>>,
+    preset: Option<Spanned<String>>,
+    base_url: Option<Spanned<String>>,
+    key: Option<Spanned<KeyPlace>>,
+    model: Option<Spanned<String>>,
+    #[serde(default)]
+    headers: BTreeMap<String, Spanned<String>>,
+    switches: Option<SwitchChanges>,
+    timeouts: Option<Spanned<Table>>,
+    retries: Option<Spanned<Table>>,
+    #[serde(default)]
+    models: BTreeMap<String, Spanned<ModelFacts>>,
+}
+
+/// What is wrong, and where in the text.
+struct Wrong {
+    at: usize,
+    message: String,
+    hint: Option<String>,
+}
+
+impl Wrong {
+    fn new(span: Range<usize>, message: impl Into<String>) -> Self {
+        Self { at: span.start, message: message.into(), hint: None }
+    }
+
+    fn of_toml(start: usize, error: &toml::de::Error) -> Self {
+        Self::new(error.span().unwrap_or(start..start), error.message())
+    }
+
+    fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl ModelsFile {
+    /// Reads the text of a file that is, or will be, at `path`.
+    ///
+    /// # Errors
+    /// Everything that is wrong in it.
+    pub fn parse(text: &str, path: &Path) -> Result<Self, Vec<FileProblem>> {
+        let (mut file, mut wrong) = (Self::default(), Vec::new());
+        match DeTable::parse(text) {
+            Ok(table) => file.read(text, path, table.into_inner(), &mut wrong),
+            Err(error) => wrong.push(Wrong::of_toml(0, &error)),
+        }
+        if wrong.is_empty() {
+            return Ok(file);
+        }
+        let mut problems: Vec<_> = wrong
+            .into_iter()
+            .map(|wrong| FileProblem {
+                hint: wrong.hint,
+                ..FileProblem::new(path, line_of(text, wrong.at), wrong.message)
+            })
+            .collect();
+        problems.sort_by_key(|problem| problem.line);
+        Err(problems)
+    }
+
+    fn read(&mut self, text: &str, path: &Path, table: DeTable<'_>, wrong: &mut Vec<Wrong>) {
+        for (key, value) in table {
+            if key.get_ref() != "model" {
+                let message = format!("unknown field `{}`, expected `model`", key.get_ref());
+                wrong.push(Wrong::new(key.span(), message));
+                continue;
+            }
+            let span = value.span();
+            let DeValue::Array(entries) = value.into_inner() else {
+                let message = "each model provider starts with a line [[model]], in double brackets";
+                wrong.push(Wrong::new(span, message));
+                continue;
+            };
+            if entries.len() > MAX_PROVIDERS {
+                let message =
+                    format!("there are {} model providers; at most {MAX_PROVIDERS} are read", entries.len());
+                wrong.push(Wrong::new(span, message));
+            }
+            for entry in entries.into_iter().take(MAX_PROVIDERS) {
+                let start = entry.span().start;
+                let written = Written::deserialize(ValueDeserializer::from(entry));
+                match written.map_err(|error| Wrong::of_toml(start, &error)) {
+                    Ok(written) => self.take(written, text, path, start, wrong),
+                    Err(problem) => wrong.push(problem),
+                }
+            }
+        }
+    }
+
+    fn take(&mut self, written: Written, text: &str, path: &Path, start: usize, wrong: &mut Vec<Wrong>) {
+        let name = written.name.get_ref().as_str();
+        if let Some(other) = self.entries.iter().find(|entry| *entry.config.name == *name) {
+            let message = format!("there is another model provider {name:?}, in line {}", other.line);
+            wrong.push(Wrong::new(written.name.span(), message));
+            return;
+        }
+        let line = line_of(text, start);
+        match entry(written, path, line) {
+            Ok(entry) => self.entries.push(entry),
+            Err(problems) => wrong.extend(problems),
+        }
+    }
+}
+
+fn entry(written: Written, path: &Path, line: usize) -> Result<ModelEntry, Vec<Wrong>> {
+    let mut wrong = Vec::new();
+    let mut note = |problem: Wrong| wrong.push(problem);
+    let name = written.name.get_ref();
+    if !is_name(name) {
+        let message = format!(
+            "{name:?} can't be a name: a small letter, then at most {} small letters, digits and hyphens",
+            MAX_NAME - 1
+        );
+        note(Wrong::new(written.name.span(), message));
+    }
+    let preset = preset(&written).unwrap_or_else(|problem| {
+        note(problem);
+        None
+    });
+    let kind = kind(&written, preset).unwrap_or_else(|problem| {
+        note(problem);
+        None
+    });
+    let base_url = base_url(&written, preset, kind).unwrap_or_else(|problem| {
+        note(problem);
+        None
+    });
+    let headers = headers(&written).unwrap_or_else(|problem| {
+        note(problem);
+        http::HeaderMap::new()
+    });
+    let timeouts = overlay(preset.map(|it| it.timeouts()).unwrap_or_default(), written.timeouts.as_ref())
+        .map_err(&mut note)
+        .unwrap_or_default();
+    let retries =
+        overlay(Default::default(), written.retries.as_ref()).map_err(&mut note).unwrap_or_default();
+    for (id, facts) in &written.models {
+        if facts.get_ref().context_tokens == Some(0) || facts.get_ref().max_tools == Some(0) {
+            let message = format!("of the model {id:?} a number is 0; leave it out where it is not known");
+            note(Wrong::new(facts.span(), message));
+        }
+    }
+    if let Some(model) = written.model.as_ref().filter(|model| model.get_ref().trim().is_empty()) {
+        note(Wrong::new(model.span(), "the model's id is empty; leave it out where there is none"));
+    }
+    let (Some(kind), Some(base_url)) = (kind, base_url) else { return Err(wrong) };
+    if !wrong.is_empty() {
+        return Err(wrong);
+    }
+    let key = match written.key {
+        Some(key) => Some(resolved(key.into_inner(), path)),
+        None => preset.and_then(|preset| preset.key_env).map(|variable| KeyPlace::Env(variable.to_owned())),
+    };
+    let switches = preset.map_or_else(|| Switches::of(kind), |preset| preset.switches());
+    let switches = written.switches.as_ref().map_or(switches.clone(), |changes| switches.with(changes));
+    let mut config = ProviderConfig::new(name.as_str(), kind, base_url);
+    config.key_place = match &key {
+        Some(place) => place.to_string(),
+        None => format!("`key` of the model provider {name} in {}", path.display()),
+    };
+    (config.headers, config.switches, config.timeouts, config.retries) =
+        (headers, switches, timeouts, retries);
+    Ok(ModelEntry {
+        config,
+        key,
+        preset: preset.map(|preset| preset.name.to_owned()),
+        model: written.model.map(|model| model.into_inner().into()),
+        models: written.models.into_iter().map(|(id, facts)| (id, facts.into_inner())).collect(),
+        line,
+    })
+}
+
+/// Whether a model provider may be called so: `[a-z][a-z0-9-]{0,31}`.
+fn is_name(name: &str) -> bool {
+    name.len() <= MAX_NAME
+        && name.starts_with(|first: char| first.is_ascii_lowercase())
+        && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+}
+
+fn preset(written: &Written) -> Result<Option<&'static Preset>, Wrong> {
+    let Some(said) = &written.preset else { return Ok(None) };
+    let found = presets::get(said.get_ref());
+    found.map(Some).ok_or_else(|| {
+        let close = names::close(said.get_ref(), presets::ALL.iter().map(|preset| preset.name));
+        let problem = Wrong::new(said.span(), format!("there is no preset {:?}", said.get_ref()));
+        match names::did_you_mean(&close) {
+            Some(hint) => problem.with_hint(hint),
+            None => problem.with_hint("give `kind` and `base_url` instead"),
+        }
+    })
+}
+
+fn kind(written: &Written, preset: Option<&Preset>) -> Result<Option<ProviderKind>, Wrong> {
+    match (&written.kind, preset) {
+        (Some(said), preset) => {
+            let kind: ProviderKind =
+                said.get_ref().parse().map_err(|unknown| Wrong::new(said.span(), format!("{unknown}")))?;
+            match preset.filter(|preset| preset.kind != kind) {
+                Some(preset) => {
+                    let message = format!("the preset {:?} is of the kind {}", preset.name, preset.kind);
+                    Err(Wrong::new(said.span(), message).with_hint("leave `kind` out, or `preset`"))
+                }
+                None => Ok(Some(kind)),
+            }
+        }
+        (None, Some(preset)) => Ok(Some(preset.kind)),
+        // What is wrong with the preset was said.
+        (None, None) if written.preset.is_some() => Ok(None),
+        (None, None) => Err(Wrong::new(written.name.span(), "it says neither `kind` nor `preset`")
+            .with_hint("kind is one of openai, openai-responses, anthropic, gemini, compatible")),
+    }
+}
+
+/// Where nothing is said: the preset's, else the one that the kind has of its own.
+fn base_url(
+    written: &Written,
+    preset: Option<&Preset>,
+    kind: Option<ProviderKind>,
+) -> Result<Option<BaseUrl>, Wrong> {
+    let own = || kind.and_then(|kind| presets::ALL.iter().find(|preset| preset.name == kind.as_str()));
+    let (text, span) = match (&written.base_url, preset.or_else(own)) {
+        (Some(said), _) => (said.get_ref().as_str(), said.span()),
+        (None, Some(preset)) => (preset.base_url, written.name.span()),
+        (None, None) if kind.is_none() => return Ok(None),
+        (None, None) => {
+            return Err(Wrong::new(written.name.span(), "it does not say where it is")
+                .with_hint("add base_url = \"https://…\""));
+        }
+    };
+    text.parse().map(Some).map_err(|bad| Wrong::new(span, format!("base_url: {bad}")))
+}
+
+fn headers(written: &Written) -> Result<http::HeaderMap, Wrong> {
+    let mut headers = http::HeaderMap::new();
+    for (name, value) in &written.headers {
+        let bad = |what: &str| Wrong::new(value.span(), format!("headers: {name:?} {what}"));
+        let key = http::HeaderName::try_from(name.as_str()).map_err(|_| bad("can't be a header's name"))?;
+        let mut value = http::HeaderValue::try_from(value.get_ref().as_str())
+            .map_err(|_| bad("has a value with characters that no header may hold"))?;
+        value.set_sensitive(true);
+        headers.insert(key, value);
+    }
+    Ok(headers)
+}
+
+/// `base`, with what was written in its place.
+fn overlay<T: serde::Serialize + DeserializeOwned>(
+    base: T,
+    written: Option<&Spanned<Table>>,
+) -> Result<T, Wrong> {
+    let Some(written) = written else { return Ok(base) };
+    let wrong = |error: &dyn std::fmt::Display| Wrong::new(written.span(), error.to_string());
+    let mut table = match Value::try_from(&base).map_err(|error| wrong(&error))? {
+        Value::Table(table) => table,
+        _ => Table::new(),
+    };
+    for (key, value) in written.get_ref() {
+        // Whole numbers are numbers too.
+        let value = match value {
+            Value::Integer(number) if table.get(key).is_some_and(Value::is_float) =>
+            {
+                #[allow(clippy::cast_precision_loss, reason = "seconds are small")]
+                Value::Float(*number as f64)
+            }
+            other => other.clone(),
+        };
+        table.insert(key.clone(), value);
+    }
+    table.try_into().map_err(|error: toml::de::Error| Wrong::new(written.span(), error.message()))
+}
+
+/// Paths start at the file's own folder.
+fn resolved(place: KeyPlace, path: &Path) -> KeyPlace {
+    match place {
+        KeyPlace::File(file) if file.is_relative() => {
+            let folder = path.parent().map_or_else(PathBuf::new, Path::to_owned);
+            KeyPlace::File(folder.join(file))
+        }
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests;

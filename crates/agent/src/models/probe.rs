@@ -1,0 +1,212 @@
+//! Trying a model: one small request in which it is to call a tool, and what that shows.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use tokio::time::{Instant, timeout};
+use toolway_models::{
+    Collector, Message, ModelError, ModelErrorKind, ModelEvent, ModelOptions, ModelRequest, Part, ToolCall,
+    ToolChoice, ToolDefinition, ToolSet,
+};
+use toolway_types::RawJson;
+
+use super::ModelRef;
+use super::view::{CheckStatus, TestCheck, TestReport};
+
+/// How long the whole may take.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// Enough for a model that thinks before it calls.
+const MAX_OUTPUT: u64 = 2048;
+/// How much of what a model said instead is shown, in bytes.
+const SHOWN: usize = 200;
+
+const PING: &str = "ping";
+const WORD: &str = "toolway";
+const PARAMETERS: &str = r#"{"type":"object","properties":{"word":{"type":"string","description":"The word to send."}},"required":["word"]}"#;
+
+/// What is looked at, in order.
+const CHECKS: [&str; 6] = ["reached", "key", "model", "tool_call", "streaming", "usage"];
+
+/// What came back.
+#[derive(Default)]
+struct Seen {
+    collector: Collector,
+    /// Whether anything came in pieces.
+    in_pieces: bool,
+    answered: Option<String>,
+    failed: Option<ModelError>,
+}
+
+/// Tries a model. `has_key` is whether a key is sent at all.
+pub(super) async fn probe(model: &ModelRef, has_key: bool) -> TestReport {
+    let began = Instant::now();
+    let mut seen = Seen::default();
+    if timeout(PATIENCE, ask(model, &mut seen)).await.is_err() {
+        let message = format!("no whole answer within {} s", PATIENCE.as_secs());
+        seen.failed =
+            Some(ModelError::new(ModelErrorKind::Timeout, Arc::clone(model.provider.name()), message));
+    }
+    let checks = judge(seen, model, has_key);
+    // A model that answers in one piece, or does not count, can be talked to all the same.
+    let ok =
+        checks.iter().all(|it| it.status != CheckStatus::Failed || matches!(it.check, "streaming" | "usage"));
+    TestReport {
+        name: model.provider.name().to_string(),
+        model: Some(model.id.to_string()),
+        ok,
+        checks,
+        duration_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+    }
+}
+
+/// What there is to say where no model is named.
+pub(super) fn without_model(name: &str, problem: &str) -> TestReport {
+    let mut checks: Vec<_> = CHECKS.iter().map(|check| skipped(check)).collect();
+    if let Some(check) = checks.iter_mut().find(|it| it.check == "model") {
+        *check = failed("model", problem, Some("name one: `toolway models test NAME --model ID`".to_owned()));
+    }
+    TestReport { name: name.to_owned(), model: None, ok: false, checks, duration_ms: 0 }
+}
+
+async fn ask(model: &ModelRef, seen: &mut Seen) {
+    let ping = ToolDefinition::new(PING, "Send a word and get it back.", RawJson::parse(PARAMETERS).ok());
+    let request = ModelRequest {
+        model: Arc::clone(&model.id),
+        system: String::new(),
+        messages: vec![Message::user(format!(
+            "Call the tool {PING} with the word {WORD:?}, and say nothing else."
+        ))],
+        tools: Arc::new(ToolSet::new(vec![Arc::new(ping)])),
+        tool_choice: ToolChoice::Tool(PING.to_owned()),
+        output: None,
+        options: ModelOptions { max_output_tokens: Some(MAX_OUTPUT), ..ModelOptions::default() },
+    };
+    let mut answer = model.provider.stream(Arc::new(request));
+    while let Some(event) = answer.next().await {
+        match event {
+            Ok(event) => {
+                seen.note(&event);
+                if matches!(event, ModelEvent::Finished(_)) {
+                    return;
+                }
+            }
+            Err(error) => {
+                seen.failed = Some(error);
+                return;
+            }
+        }
+    }
+}
+
+impl Seen {
+    fn note(&mut self, event: &ModelEvent) {
+        match event {
+            ModelEvent::Started { model } => self.answered.clone_from(model),
+            ModelEvent::Text(_) | ModelEvent::Thinking(_) | ModelEvent::ToolCallArguments { .. } => {
+                self.in_pieces = true;
+            }
+            _ => {}
+        }
+        self.collector.take(event);
+    }
+}
+
+fn judge(seen: Seen, model: &ModelRef, has_key: bool) -> Vec<TestCheck> {
+    let Seen { collector, in_pieces, answered, failed: error } = seen;
+    let collected = collector.end();
+    let call = collected.parts.iter().find_map(|part| match part {
+        Part::ToolCall(call) => Some(call),
+        _ => None,
+    });
+    let broken = error.as_ref().map(|error| (at_fault(error, call.is_some()), error));
+    let passed = |check: &str| match broken {
+        None => true,
+        Some((fault, _)) => place(check) < place(fault),
+    };
+    CHECKS
+        .iter()
+        .map(|check| match (&broken, *check) {
+            (Some((fault, error)), check) if *fault == check => {
+                failed(check, error.message.clone(), error.hint.clone())
+            }
+            (_, check) if !passed(check) => skipped(check),
+            (_, "reached") => ok("reached", format!("{} answers", model.provider.name())),
+            (_, "key") if !has_key => {
+                TestCheck { message: "no key is set, and none was wanted".to_owned(), ..skipped("key") }
+            }
+            (_, "key") => ok("key", "the key was accepted"),
+            (_, "model") => ok("model", answered.clone().unwrap_or_else(|| model.id.to_string())),
+            (_, "tool_call") => tool_call(call, &collected.parts),
+            (_, "streaming") if in_pieces => ok("streaming", "the answer came piece by piece"),
+            (_, "streaming") => failed("streaming", "the answer came in one piece", None),
+            (_, _) if collected.usage.input.is_some() && collected.usage.output.is_some() => ok(
+                "usage",
+                format!(
+                    "{} tokens read, {} written",
+                    collected.usage.input.unwrap_or(0),
+                    collected.usage.output.unwrap_or(0)
+                ),
+            ),
+            (_, _) => failed(
+                "usage",
+                "tokens are not reported, so usage and cost stay unknown",
+                Some("where the server can report them, set `switches.stream_usage = true`".to_owned()),
+            ),
+        })
+        .collect()
+}
+
+/// The check that a failure belongs to.
+fn at_fault(error: &ModelError, has_call: bool) -> &'static str {
+    use ModelErrorKind as Kind;
+    match error.kind {
+        Kind::Auth => "key",
+        Kind::ModelNotFound => "model",
+        Kind::Network | Kind::Timeout if error.status.is_none() && !has_call => "reached",
+        // With the key, and then refused.
+        Kind::RateLimited | Kind::Overloaded => "model",
+        Kind::InvalidRequest | Kind::ContextTooLong | Kind::Protocol | Kind::Network | Kind::Timeout => {
+            "tool_call"
+        }
+    }
+}
+
+fn place(check: &str) -> usize {
+    CHECKS.iter().position(|it| *it == check).unwrap_or(CHECKS.len())
+}
+
+fn tool_call(call: Option<&ToolCall>, parts: &[Part]) -> TestCheck {
+    let Some(call) = call else {
+        let said: String = parts.iter().filter_map(Part::as_text).collect();
+        let said = said.get(..said.floor_char_boundary(SHOWN)).unwrap_or_default().trim();
+        let message = match said {
+            "" => "the model called no tool and said nothing".to_owned(),
+            said => format!("the model called no tool and said {said:?}"),
+        };
+        return failed("tool_call", message, Some("choose a model that can use tools".to_owned()));
+    };
+    let word = serde_json::from_str::<serde_json::Value>(&call.arguments).ok();
+    let word = word.as_ref().and_then(|arguments| arguments.get("word")?.as_str());
+    match (call.name.as_str(), word) {
+        (PING, Some(_)) if !call.is_cut => ok("tool_call", format!("the model called {PING}")),
+        (name, _) => {
+            let arguments =
+                call.arguments.get(..call.arguments.floor_char_boundary(SHOWN)).unwrap_or_default();
+            failed("tool_call", format!("the model called {name:?} with {arguments:?}"), None)
+        }
+    }
+}
+
+fn ok(check: &'static str, message: impl Into<String>) -> TestCheck {
+    TestCheck { check, status: CheckStatus::Ok, message: message.into(), hint: None }
+}
+
+fn failed(check: &'static str, message: impl Into<String>, hint: Option<String>) -> TestCheck {
+    TestCheck { check, status: CheckStatus::Failed, message: message.into(), hint }
+}
+
+fn skipped(check: &'static str) -> TestCheck {
+    let message = "not looked at, since something before it failed".to_owned();
+    TestCheck { check, status: CheckStatus::Skipped, message, hint: None }
+}

@@ -1,0 +1,161 @@
+//! What models cost: a table that the owner writes or imports into the file `prices.toml`. None is shipped, and
+//! nothing is guessed: what a request cost is not known where a number of tokens or a price is not.
+//!
+//! ```toml
+//! currency = "USD"
+//!
+//! [[price]]
+//! model = "openai/gpt-*"      # a pattern over NAME/ID; the first that fits counts
+//! input = 1.25                # each per million tokens
+//! cached = 0.125              # read from the provider's cache; like input where nothing is said
+//! cache_written = 1.25        # written into it; likewise
+//! output = 10.0               # thinking included
+//! up_to_input = 200000        # only for requests that read at most so many tokens
+//! context_tokens = 400000     # how many the model can read
+//! source = "https://…"
+//! date = "2026-11-01"
+//! ```
+
+mod file;
+mod import;
+mod litellm;
+mod live;
+mod pattern;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use toolway_models::Usage;
+
+use crate::files::FileProblem;
+
+pub use import::{ImportError, Imported, import};
+pub use live::Prices;
+
+/// Tokens that a price is for.
+const PER: f64 = 1_000_000.0;
+
+/// What the models of a pattern cost, in the table's currency per million tokens.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Price {
+    /// A pattern over `NAME/ID`: `*` is any text, `?` any character.
+    pub model: String,
+    /// What is read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<f64>,
+    /// What is written, thinking included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<f64>,
+    /// What is read from the provider's cache; like `input` where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached: Option<f64>,
+    /// What is read and written into the provider's cache; like `input` where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_written: Option<f64>,
+    /// Only for requests that read at most so many tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub up_to_input: Option<u64>,
+    /// How many tokens these models can read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_tokens: Option<u64>,
+    /// Where that stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// When it was read there, `2026-11-01`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub date: Option<String>,
+}
+
+/// What something cost.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Cost {
+    /// How much.
+    pub amount: f64,
+    /// Of which currency.
+    pub currency: Arc<str>,
+}
+
+/// The table of prices.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PriceTable {
+    currency: Arc<str>,
+    prices: Vec<Price>,
+}
+
+impl Default for PriceTable {
+    /// A table without prices.
+    fn default() -> Self {
+        Self { currency: "USD".into(), prices: Vec::new() }
+    }
+}
+
+/// Reads a table. `path` is only for what is said of problems.
+///
+/// # Errors
+/// Everything that is wrong in it.
+pub fn parse(text: &str, path: &Path) -> Result<PriceTable, Vec<FileProblem>> {
+    file::parse(text, path)
+}
+
+impl PriceTable {
+    /// A table of these; of two that fit a model the first counts.
+    #[must_use]
+    pub fn new(currency: &str, prices: Vec<Price>) -> Self {
+        Self { currency: currency.into(), prices }
+    }
+
+    /// The currency of all its prices, three capital letters.
+    #[must_use]
+    pub fn currency(&self) -> &Arc<str> {
+        &self.currency
+    }
+
+    /// Its prices, in order.
+    #[must_use]
+    pub fn prices(&self) -> &[Price] {
+        &self.prices
+    }
+
+    /// What a request to a model (`NAME/ID`) cost; none where a price or a number of tokens is not known.
+    #[must_use]
+    pub fn cost(&self, model: &str, usage: &Usage) -> Option<Cost> {
+        let (input, output) = (usage.input?, usage.output?);
+        let within = |price: &&Price| price.up_to_input.is_none_or(|most| input <= most);
+        let price = self.of(model).find(within)?;
+        // What is not reported was not there: it is part of the input then, at the input's price.
+        let cached = usage.cached.unwrap_or(0).min(input);
+        let written = usage.cache_written.unwrap_or(0).min(input - cached);
+        let amount = of_tokens(input - cached - written, price.input)?
+            + of_tokens(cached, price.cached.or(price.input))?
+            + of_tokens(written, price.cache_written.or(price.input))?
+            + of_tokens(output, price.output)?;
+        Some(Cost { amount, currency: Arc::clone(&self.currency) })
+    }
+
+    /// How many tokens a model (`NAME/ID`) can read, where the table says so.
+    #[must_use]
+    pub fn context_tokens(&self, model: &str) -> Option<u64> {
+        self.of(model).find_map(|price| price.context_tokens)
+    }
+
+    /// The table as the text of a file.
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        file::write(self)
+    }
+
+    /// The prices that fit a model, in order.
+    fn of(&self, model: &str) -> impl Iterator<Item = &Price> {
+        self.prices.iter().filter(move |price| pattern::fits(&price.model, model))
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "no request has so many tokens")]
+fn of_tokens(count: u64, price: Option<f64>) -> Option<f64> {
+    if count == 0 { Some(0.0) } else { price.map(|price| count as f64 * price / PER) }
+}
+
+#[cfg(test)]
+mod tests;

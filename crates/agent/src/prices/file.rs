@@ -1,0 +1,131 @@
+//! The table as a file: read with all that is wrong in it and the line where it stands, and written.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use serde::Deserialize;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue, ValueDeserializer};
+
+use super::{Price, PriceTable};
+use crate::files::{FileProblem, line_of};
+
+/// Most prices in one file.
+pub(super) const MAX_PRICES: usize = 20_000;
+/// More than this per million tokens is a slip.
+const DEAREST: f64 = 1e9;
+
+pub(super) fn parse(text: &str, path: &Path) -> Result<PriceTable, Vec<FileProblem>> {
+    let problem = |at: usize, message: String| FileProblem::new(path, line_of(text, at), message);
+    let parsed = DeTable::parse(text).map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start);
+        vec![problem(at, error.message().to_owned())]
+    })?;
+    let mut problems = Vec::new();
+    let mut table = PriceTable::default();
+    for (key, value) in parsed.into_inner() {
+        let at = value.span().start;
+        match (key.get_ref().as_ref(), value.into_inner()) {
+            ("currency", DeValue::String(currency)) if is_currency(&currency) => {
+                table.currency = currency.as_ref().into();
+            }
+            ("currency", _) => {
+                let message = "`currency` must be three capital letters, such as \"USD\"";
+                problems.push(problem(at, message.to_owned()));
+            }
+            ("price", DeValue::Array(prices)) if prices.len() > MAX_PRICES => {
+                let message = format!("{} prices are too many; the most is {MAX_PRICES}", prices.len());
+                problems.push(problem(at, message));
+            }
+            ("price", DeValue::Array(prices)) => {
+                for price in prices {
+                    match read(price) {
+                        Ok(price) => table.prices.push(price),
+                        Err((at, message)) => problems.push(problem(at, message)),
+                    }
+                }
+            }
+            ("price", _) => {
+                let message = "each price starts with a line [[price]], in double brackets";
+                problems.push(problem(at, message.to_owned()));
+            }
+            (other, _) => {
+                let message = format!("unknown field `{other}`, expected `currency` or `price`");
+                problems.push(problem(key.span().start, message));
+            }
+        }
+    }
+    problems.sort_by_key(|problem| problem.line);
+    if problems.is_empty() { Ok(table) } else { Err(problems) }
+}
+
+/// One price, or what is wrong with it and where.
+fn read(price: Spanned<DeValue<'_>>) -> Result<Price, (usize, String)> {
+    let start = price.span().start;
+    let places: Vec<(String, usize)> = match price.get_ref() {
+        DeValue::Table(fields) => {
+            fields.iter().map(|(key, value)| (key.get_ref().to_string(), value.span().start)).collect()
+        }
+        _ => return Err((start, "each price starts with a line [[price]], in double brackets".to_owned())),
+    };
+    let place = |field: &str| places.iter().find(|(name, _)| name == field).map_or(start, |(_, at)| *at);
+    let price = Price::deserialize(ValueDeserializer::from(price))
+        .map_err(|error| (error.span().map_or(start, |span| span.start), error.message().to_owned()))?;
+    if !price.model.contains('/') && !price.model.contains('*') {
+        let message = format!("`model` is a pattern over NAME/ID, and {:?} has no `/`", price.model);
+        return Err((place("model"), message));
+    }
+    for (name, number) in [
+        ("input", price.input),
+        ("output", price.output),
+        ("cached", price.cached),
+        ("cache_written", price.cache_written),
+    ] {
+        if number.is_some_and(|number| !(0.0..=DEAREST).contains(&number)) {
+            return Err((place(name), format!("`{name}` must be a price per million tokens, 0 or more")));
+        }
+    }
+    if price.input.is_none() && price.output.is_none() && price.context_tokens.is_none() {
+        return Err((start, "a price needs `input` and `output`, or at least `context_tokens`".to_owned()));
+    }
+    Ok(price)
+}
+
+fn is_currency(text: &str) -> bool {
+    text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_uppercase())
+}
+
+pub(super) fn write(table: &PriceTable) -> String {
+    let mut text = format!(
+        "# Prices per million tokens. The first `model` that fits counts; see docs/settings.md.\n\
+         currency = {}\n",
+        quoted(&table.currency)
+    );
+    for price in &table.prices {
+        text.push_str("\n[[price]]\n");
+        let mut line = |name: &str, value: Option<String>| {
+            if let Some(value) = value {
+                // Writing to a string does not fail.
+                let _ = writeln!(text, "{name} = {value}");
+            }
+        };
+        line("model", Some(quoted(&price.model)));
+        // With a point or an exponent, so that it stays a number of that kind.
+        line("input", price.input.map(|number| format!("{number:?}")));
+        line("cached", price.cached.map(|number| format!("{number:?}")));
+        line("cache_written", price.cache_written.map(|number| format!("{number:?}")));
+        line("output", price.output.map(|number| format!("{number:?}")));
+        line("up_to_input", price.up_to_input.map(|number| number.to_string()));
+        line("context_tokens", price.context_tokens.map(|number| number.to_string()));
+        line("source", price.source.as_deref().map(quoted));
+        line("date", price.date.as_deref().map(quoted));
+    }
+    text
+}
+
+fn quoted(text: &str) -> String {
+    toml::Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,193 @@
+//! Prices from the JSON file that LiteLLM keeps (`model_prices_and_context_window.json`): one object a model, with
+//! prices per token in US dollars. Only what can be said exactly in our table is taken over; what can't is told.
+
+use serde::Deserialize;
+use serde_json::Value;
+use toolway_types::JsonObject;
+
+use super::{PER, Price};
+
+/// Kinds of models that a conversation is had with.
+const MODES: &[&str] = &["chat", "responses"];
+/// The entry that shows what others look like.
+const SAMPLE: &str = "sample_spec";
+
+/// What was found in the file.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Found {
+    pub(super) prices: Vec<Price>,
+    /// What was left out, and why.
+    pub(super) notes: Vec<String>,
+}
+
+/// The fields of an entry that count.
+#[derive(Deserialize)]
+struct Entry {
+    litellm_provider: Option<String>,
+    mode: Option<String>,
+    max_input_tokens: Option<Value>,
+}
+
+/// Whether it looks like such a file.
+pub(super) fn is_one(file: &JsonObject) -> bool {
+    file.values().any(|entry| entry.get("litellm_provider").is_some())
+}
+
+/// Takes over what can be.
+pub(super) fn read(file: &JsonObject, source: &str, date: &str) -> Found {
+    let mut found = Found::default();
+    for (key, entry) in file.iter().filter(|(key, _)| *key != SAMPLE) {
+        let Some(fields) = entry.as_object() else {
+            found.notes.push(format!("{key}: not an object"));
+            continue;
+        };
+        let Ok(Entry { litellm_provider, mode, max_input_tokens }) = Entry::deserialize(entry) else {
+            found.notes.push(format!("{key}: its provider or its mode is not a text"));
+            continue;
+        };
+        // What is no conversation (pictures, embeddings, speech) is not for this table.
+        if !mode.as_deref().is_some_and(|mode| MODES.contains(&mode)) {
+            continue;
+        }
+        let Some(provider) = litellm_provider else {
+            found.notes.push(format!("{key}: names no provider"));
+            continue;
+        };
+        let id = key.strip_prefix(&format!("{provider}/")).unwrap_or(key);
+        if id.contains(['*', '?']) {
+            found.notes.push(format!("{key}: a pattern of its own, which may not mean the same here"));
+            continue;
+        }
+        let context_tokens = max_input_tokens.as_ref().and_then(Value::as_u64);
+        let price = Price {
+            model: format!("{provider}/{id}"),
+            input: None,
+            output: None,
+            cached: None,
+            cache_written: None,
+            up_to_input: None,
+            context_tokens,
+            source: Some(source.to_owned()),
+            date: Some(date.to_owned()),
+        };
+        match steps(fields) {
+            Ok(steps) => found.prices.extend(steps.into_iter().map(|step| step.on(&price))),
+            Err(why) => {
+                found.notes.push(format!("{key}: {why}"));
+                if context_tokens.is_some() {
+                    found.prices.push(price);
+                }
+            }
+        }
+    }
+    // By name, and the smaller of two steps of one model first.
+    found.prices.sort_by(|one, other| {
+        let most = |price: &Price| price.up_to_input.unwrap_or(u64::MAX);
+        one.model.cmp(&other.model).then_with(|| most(one).cmp(&most(other)))
+    });
+    found
+        .prices
+        .dedup_by(|later, first| later.model == first.model && later.up_to_input == first.up_to_input);
+    found
+}
+
+/// Prices for requests up to a size.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Step {
+    up_to_input: Option<u64>,
+    input: Option<f64>,
+    output: Option<f64>,
+    cached: Option<f64>,
+    cache_written: Option<f64>,
+}
+
+impl Step {
+    fn on(self, price: &Price) -> Price {
+        Price {
+            input: self.input,
+            output: self.output,
+            cached: self.cached,
+            cache_written: self.cache_written,
+            up_to_input: self.up_to_input,
+            ..price.clone()
+        }
+    }
+}
+
+/// The names of the prices.
+const INPUT: &str = "input_cost_per_token";
+const OUTPUT: &str = "output_cost_per_token";
+const CACHED: &str = "cache_read_input_token_cost";
+const WRITTEN: &str = "cache_creation_input_token_cost";
+
+/// The prices of a model, the smallest requests first; or why they can't be said.
+fn steps(fields: &JsonObject) -> Result<Vec<Step>, String> {
+    if fields.contains_key("tiered_pricing") {
+        return Err("its prices come in steps of a form that is not taken over".to_owned());
+    }
+    let at = |suffix: &str| -> Result<Step, String> {
+        let price = |name: &str| per_million(fields, &format!("{name}{suffix}"));
+        Ok(Step {
+            up_to_input: None,
+            input: price(INPUT)?,
+            output: price(OUTPUT)?,
+            cached: price(CACHED)?,
+            cache_written: price(WRITTEN)?,
+        })
+    };
+    let mut first = at("")?;
+    if first.input.is_none() || first.output.is_none() {
+        return Err("it has no price per token for what is read and what is written".to_owned());
+    }
+    let thinking = per_million(fields, "output_cost_per_reasoning_token")?;
+    if thinking.is_some_and(|thinking| Some(thinking) != first.output) {
+        return Err("thinking has a price of its own, which can't be said here".to_owned());
+    }
+    let mut bounds: Vec<(u64, String)> = fields.keys().filter_map(|key| bound(key)).collect();
+    bounds.sort();
+    bounds.dedup();
+    let mut steps: Vec<Step> = Vec::with_capacity(bounds.len() + 1);
+    for (tokens, suffix) in bounds {
+        let above = at(&suffix)?;
+        steps.push(Step { up_to_input: Some(tokens), ..first });
+        // What is not said above costs what it costs below.
+        first = Step {
+            up_to_input: None,
+            input: above.input.or(first.input),
+            output: above.output.or(first.output),
+            cached: above.cached.or(first.cached),
+            cache_written: above.cache_written.or(first.cache_written),
+        };
+    }
+    steps.push(first);
+    Ok(steps)
+}
+
+/// The size above which a field's price counts, and how the names of such fields end: `_above_200k_tokens`.
+fn bound(key: &str) -> Option<(u64, String)> {
+    let rest = [INPUT, OUTPUT, CACHED, WRITTEN].iter().find_map(|name| key.strip_prefix(name))?;
+    let thousands = rest.strip_prefix("_above_")?.strip_suffix("k_tokens")?;
+    let tokens = thousands.parse::<u64>().ok()?.checked_mul(1000)?;
+    Some((tokens, rest.to_owned()))
+}
+
+/// A price per token as one per million: a number, or a text that is one. None where there is none.
+fn per_million(fields: &JsonObject, name: &str) -> Result<Option<f64>, String> {
+    let number = match fields.get(name) {
+        None | Some(Value::Null) => return Ok(None),
+        Some(Value::String(text)) => text.parse().ok(),
+        Some(other) => other.as_f64(),
+    };
+    match number {
+        Some(number) if (0.0..1.0).contains(&number) => Ok(Some(rounded(number * PER))),
+        _ => Err(format!("its {name} is no price")),
+    }
+}
+
+/// Without the last digits, which the multiplication made up.
+fn rounded(number: f64) -> f64 {
+    format!("{number:.9}").parse().unwrap_or(number)
+}
+
+#[cfg(test)]
+mod tests;

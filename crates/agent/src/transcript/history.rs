@@ -1,0 +1,177 @@
+//! A session's messages as they are kept, and as a model is told of them.
+
+use std::collections::HashMap;
+
+use toolway_models::{Message, MessageRole, Part, ToolCall};
+use toolway_store::{MessageRecord, NewMessage, Sessions, Store, StoreError, StoredRole};
+use toolway_types::{CallId, Outcome};
+
+use super::part::{self, Read};
+
+/// Most bytes of history that are taken into memory; what is older is left out, as if it had been summarised away.
+const MAX_LOADED: usize = 64 << 20;
+/// Messages that are read at a time.
+const PAGE: usize = 256;
+/// Most calls whose records are looked up.
+const MAX_LOOKED_UP: usize = 256;
+
+/// What stands before a summary.
+const SUMMARY_HEAD: &str = "[What was said before this, in short]";
+
+/// A message with where it stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// Its number in the session.
+    pub seq: u64,
+    /// The turn in which it was said.
+    pub turn: String,
+    /// The message.
+    pub message: Message,
+    /// Whether it ended before it was whole.
+    pub is_cut: bool,
+    /// When it was kept, in milliseconds since the Unix epoch.
+    pub created_ms: i64,
+    /// It is a summary of the messages up to this number.
+    pub summary_through: Option<u64>,
+}
+
+/// A message as it is stored.
+#[must_use]
+pub fn stored(message: &Message, is_cut: bool) -> NewMessage {
+    let role = match message.role {
+        MessageRole::User => StoredRole::User,
+        MessageRole::Assistant => StoredRole::Assistant,
+        MessageRole::Tool => StoredRole::Tool,
+    };
+    NewMessage { role, parts: part::write(&message.parts), text: message.text(), is_cut }
+}
+
+/// A summary of the messages up to a number, as it is stored: a message of its own in the session.
+#[must_use]
+pub fn summary(text: &str, through: u64) -> NewMessage {
+    NewMessage {
+        role: StoredRole::Assistant,
+        parts: part::write_summary(text, through),
+        text: text.to_owned(),
+        is_cut: false,
+    }
+}
+
+/// A stored message as it was said. What of it can't be read is a text that says so.
+#[must_use]
+pub fn read(record: &MessageRecord) -> Entry {
+    let mut role = match record.role {
+        StoredRole::User => MessageRole::User,
+        StoredRole::Assistant => MessageRole::Assistant,
+        StoredRole::Tool => MessageRole::Tool,
+    };
+    let mut summary_through = None;
+    let parts = part::read(&record.parts).into_iter().map(|read| match read {
+        Read::Part(part) => part,
+        Read::Summary { text, through } => {
+            summary_through = Some(through);
+            Part::text(format!("{SUMMARY_HEAD}\n{text}"))
+        }
+    });
+    let parts = parts.collect();
+    if summary_through.is_some() {
+        // Told to a model it stands first, where a person speaks.
+        role = MessageRole::User;
+    }
+    Entry {
+        seq: record.seq,
+        turn: record.turn.clone(),
+        message: Message { role, parts },
+        is_cut: record.is_cut,
+        created_ms: record.created_ms,
+        summary_through,
+    }
+}
+
+/// A session's messages from its last summary on: the summary, where there is one, all that it does not cover, and
+/// the person's last message in any case, in their order. No more than the newest 64 MiB.
+///
+/// # Errors
+/// Where the store can't be read.
+pub async fn load(sessions: &Sessions<'_>, session: &str) -> Result<Vec<Entry>, StoreError> {
+    load_within(sessions, session, MAX_LOADED).await
+}
+
+async fn load_within(sessions: &Sessions<'_>, session: &str, most: usize) -> Result<Vec<Entry>, StoreError> {
+    let mut newest_first: Vec<Entry> = Vec::new();
+    let mut covered = 0;
+    let (mut before, mut bytes, mut persons) = (None, 0_usize, false);
+    'reading: loop {
+        let page = sessions.messages_before(session, before, PAGE).await?;
+        for record in page.messages.iter().rev() {
+            bytes = bytes.saturating_add(record.parts.get().len());
+            let is_enough = record.seq <= covered || (bytes > most && !newest_first.is_empty());
+            if is_enough && persons {
+                break 'reading;
+            }
+            if is_enough && record.role != StoredRole::User {
+                continue;
+            }
+            let entry = read(record);
+            persons |= is_a_persons(&entry);
+            covered = covered.max(entry.summary_through.unwrap_or(0));
+            newest_first.push(entry);
+        }
+        before = page.messages.first().map(|first| first.seq);
+        if !page.has_more {
+            break;
+        }
+    }
+    newest_first.reverse();
+    Ok(newest_first)
+}
+
+/// What a model is told: the newest summary first, where there is one, then the person's last message, if the summary
+/// covers it, and then what it does not cover. Not mended.
+#[must_use]
+pub fn for_model(entries: &[Entry]) -> Vec<Message> {
+    told(entries).into_iter().map(|entry| entry.message.clone()).collect()
+}
+
+/// The entries of [`for_model`].
+pub(crate) fn told(entries: &[Entry]) -> Vec<&Entry> {
+    let newest = entries.iter().rev().find(|entry| entry.summary_through.is_some());
+    let covered = newest.and_then(|entry| entry.summary_through).unwrap_or(0);
+    let last_said = entries.iter().rev().find(|entry| is_a_persons(entry)).map(|entry| entry.seq);
+    let stays = |entry: &&Entry| {
+        entry.summary_through.is_none() && (entry.seq > covered || Some(entry.seq) == last_said)
+    };
+    newest.into_iter().chain(entries.iter().filter(stays)).collect()
+}
+
+fn is_a_persons(entry: &Entry) -> bool {
+    entry.message.role == MessageRole::User && entry.summary_through.is_none()
+}
+
+/// What the records of calls know of calls without results: how they ended where the gateway stopped before that was
+/// said in the conversation.
+///
+/// # Errors
+/// Where the store can't be read.
+pub async fn lost_outcomes(store: &Store, entries: &[Entry]) -> Result<HashMap<CallId, Outcome>, StoreError> {
+    let parts = || entries.iter().flat_map(|entry| &entry.message.parts);
+    let mut open: HashMap<CallId, &ToolCall> = HashMap::new();
+    for part in parts() {
+        match part {
+            Part::ToolCall(call) => drop(open.insert(call.id, call)),
+            Part::ToolResult(result) => drop(open.remove(&result.call_id)),
+            _ => {}
+        }
+    }
+    let mut found = HashMap::new();
+    for id in open.into_keys().take(MAX_LOOKED_UP) {
+        let call = store.calls().get(id).await?;
+        if let Some(outcome) = call.and_then(|call| part::outcome(&call.outcome?)) {
+            found.insert(id, outcome);
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,226 @@
+use super::*;
+use proptest::prelude::*;
+use serde_json::json;
+
+fn raw(value: Value) -> RawJson {
+    RawJson::from(&value)
+}
+
+fn id() -> CallId {
+    "0198f3a1-0000-7000-8000-00000000000a".parse().unwrap()
+}
+
+fn result(outcome: Outcome) -> Part {
+    Part::ToolResult(ToolResult {
+        call_id: id(),
+        name: "phone__battery".to_owned(),
+        outcome: Arc::new(outcome),
+    })
+}
+
+fn picture() -> ContentPart {
+    ContentPart::Image { data: "aGk=".to_owned(), mime_type: "image/png".to_owned() }
+}
+
+#[track_caller]
+fn comes_back(parts: &[Part]) -> RawJson {
+    let written = write(parts);
+    let expected: Vec<Read> = parts.iter().cloned().map(Read::Part).collect();
+    assert_eq!(read(&written), expected, "{}", written.get());
+    written
+}
+
+#[test]
+fn parts_stand_in_the_form_that_is_documented() {
+    let call = ToolCall {
+        id: id(),
+        name: "phone__battery".to_owned(),
+        arguments: r#"{"verbose": tr"#.to_owned(),
+        is_cut: true,
+        opaque: Some(Opaque {
+            provider: "gem".into(),
+            data: RawJson::parse(r#"{"b":1.0,"a":"x"}"#).unwrap(),
+        }),
+    };
+    let parts = [
+        Part::text("Hi"),
+        Part::Image { data: "aGk=".to_owned(), mime_type: "image/png".to_owned() },
+        Part::Thinking { text: "hm".to_owned(), opaque: None },
+        Part::ToolCall(call),
+        result(Outcome::Success(ToolOutput::text("87"))),
+    ];
+    let stored = comes_back(&parts);
+    let expected = concat!(
+        r#"[{"type":"text","text":"Hi"},"#,
+        r#"{"type":"image","data":"aGk=","mimeType":"image/png"},"#,
+        r#"{"type":"thinking","text":"hm"},"#,
+        r#"{"type":"tool_call","call_id":"0198f3a1-0000-7000-8000-00000000000a","name":"phone__battery","#,
+        r#""arguments":"{\"verbose\": tr","cut":true,"opaque":{"provider":"gem","data":{"b":1.0,"a":"x"}}},"#,
+        r#"{"type":"tool_result","call_id":"0198f3a1-0000-7000-8000-00000000000a","name":"phone__battery","#,
+        r#""status":"success","result":"87"}]"#,
+    );
+    assert_eq!(stored.get(), expected);
+}
+
+#[test]
+fn every_outcome_comes_back_as_it_was() {
+    let structured = |text: &str, content: Vec<ContentPart>| {
+        Outcome::Success(ToolOutput { content, structured: Some(RawJson::parse(text).unwrap()) })
+    };
+    let content = |content: Vec<ContentPart>| Outcome::Success(ToolOutput { content, structured: None });
+    let text = ContentPart::text;
+    let error = ToolError::new(Code::Timeout, "too long").with_hint("try later").dispatched(true);
+    let intent = ToolError {
+        authorize_intent: Some(RawJson::parse(r#"{"b":1.50,"a":[]}"#).unwrap()),
+        retryable: false,
+        ..ToolError::new(Code::AuthRequired, "")
+    };
+    for (outcome, exact) in [
+        (content(vec![text("87")]), false),
+        (content(vec![text("")]), false),
+        (content(vec![text("a"), picture()]), false),
+        (content(vec![picture(), picture()]), false),
+        (structured(r#"{"b":1.0,"a":12345678901234567890}"#, vec![]), false),
+        (structured("null", vec![picture()]), false),
+        (content(vec![]), true),
+        (content(vec![text(""), picture()]), true),
+        (content(vec![picture(), text("a")]), true),
+        (content(vec![text("a"), text("b")]), true),
+        (structured(r#""a text""#, vec![]), true),
+        (structured("1.00", vec![text("one"), picture(), text("two")]), true),
+        (Outcome::Error(error), false),
+        (Outcome::Error(intent), false),
+    ] {
+        let stored = comes_back(&[result(outcome.clone())]);
+        assert_eq!(stored.get().contains("\"whole\""), exact, "{}", stored.get());
+        // Shown, it is the envelope and no more.
+        let shown = public_parts(&stored)[0].to_value();
+        let mut expected = serde_json::to_value(Envelope(&outcome)).unwrap();
+        let fields = expected.as_object_mut().unwrap();
+        fields.insert("type".to_owned(), json!("tool_result"));
+        fields.insert("call_id".to_owned(), json!(id()));
+        fields.insert("name".to_owned(), json!("phone__battery"));
+        assert_eq!(shown, expected);
+    }
+}
+
+#[test]
+fn what_others_wrote_is_kept_byte_for_byte() {
+    let odd = r#"{"z":1.0,"a":1e3,"n":12345678901234567890123,"u":"\u00e9"}"#;
+    let outcome = Outcome::Success(ToolOutput::structured(RawJson::parse(odd).unwrap()));
+    let stored = comes_back(&[result(outcome)]);
+    assert!(stored.get().contains(odd));
+    assert!(public_parts(&stored)[0].get().contains(odd));
+}
+
+#[test]
+fn what_only_a_provider_understands_is_shown_to_nobody_else() {
+    let opaque = Some(Opaque { provider: "p".into(), data: raw(json!({"signature": "secret"})) });
+    let parts = [
+        Part::Text { text: "Hi".to_owned(), opaque: opaque.clone() },
+        Part::Thinking { text: String::new(), opaque: opaque.clone() },
+        Part::ToolCall(ToolCall {
+            id: id(),
+            name: "t".to_owned(),
+            arguments: "{}".to_owned(),
+            is_cut: false,
+            opaque,
+        }),
+    ];
+    let stored = comes_back(&parts);
+    assert_eq!(stored.get().matches("secret").count(), 3);
+    let newer = raw(json!([{"type": "video", "opaque": "secret", "uri": "u"}]));
+    for shown in public_parts(&stored).iter().chain(&public_parts(&newer)) {
+        assert!(!shown.get().contains("secret") && !shown.get().contains("opaque"), "{}", shown.get());
+    }
+    assert_eq!(public_parts(&newer)[0].to_value(), json!({"type": "video", "uri": "u"}));
+}
+
+#[test]
+fn what_a_newer_version_wrote_becomes_a_text() {
+    let texts = |stored: Value| -> Vec<String> {
+        let text = |it: Read| match it {
+            Read::Part(part) => part.as_text().unwrap().to_owned(),
+            Read::Summary { .. } => panic!("a summary"),
+        };
+        read(&raw(stored)).into_iter().map(text).collect()
+    };
+    assert_eq!(
+        texts(json!([{"type": "text", "text": "a"}, {"type": "video", "text": "of a cat", "uri": "u"}])),
+        ["a", "[a part of the kind \"video\", which this version can't read]\nof a cat"]
+    );
+    let note = |kind: &str| format!("[a part of the kind {kind:?}, which this version can't read]");
+    for (stored, kind) in [
+        (json!([{"text": 5, "type": "text"}]), "text"),
+        (json!([{"type": "tool_call", "call_id": "not one", "name": "t", "arguments": "{}"}]), "tool_call"),
+        (json!([{"type": "tool_result", "call_id": id(), "name": "t"}]), "tool_result"),
+        (json!([{"type": ["text"]}]), "?"),
+        (json!([5]), "?"),
+        (json!("hello"), "?"),
+        (json!(null), "?"),
+    ] {
+        assert_eq!(texts(stored), [note(kind)]);
+    }
+    assert_eq!(texts(json!([])), [""; 0]);
+    // An error of a kind that this version has no word for is an error still.
+    let newer = raw(json!({"status": "error", "error_type": "x", "code": "gone_fishing", "message": "away"}));
+    let Some(Outcome::Error(error)) = outcome(&newer) else { panic!("no error") };
+    assert_eq!((error.code, error.message.as_str()), (Code::ToolFailed, "away"));
+}
+
+#[test]
+fn a_record_that_was_cut_says_so() {
+    let cut = raw(json!({"status": "success", "cut": true, "kept": 9, "of": 5000, "start": "{\"status\""}));
+    let text = "{\"status\"\n[only the start of 5000 bytes was kept]";
+    assert_eq!(outcome(&cut), Some(Outcome::Success(ToolOutput::text(text))));
+}
+
+#[test]
+fn a_summary_is_told_from_a_part() {
+    let stored = write_summary("They talked.", 12);
+    assert_eq!(stored.get(), r#"[{"type":"summary","text":"They talked.","through":12}]"#);
+    assert_eq!(read(&stored), [Read::Summary { text: "They talked.".to_owned(), through: 12 }]);
+    assert_eq!(public_parts(&stored)[0].get(), &stored.get()[1..stored.get().len() - 1]);
+}
+
+fn contents() -> impl Strategy<Value = ContentPart> {
+    prop_oneof![
+        any::<String>().prop_map(ContentPart::text),
+        (any::<String>(), any::<String>())
+            .prop_map(|(data, mime_type)| ContentPart::Image { data, mime_type }),
+        any::<String>()
+            .prop_map(|text| ContentPart::Resource { resource: json!({"uri": "u", "text": text}) }),
+        (any::<String>(), any::<Option<String>>()).prop_map(|(uri, description)| ContentPart::ResourceLink {
+            uri,
+            name: "n".to_owned(),
+            description,
+            mime_type: None,
+        }),
+    ]
+}
+
+fn structured() -> impl Strategy<Value = Option<RawJson>> {
+    prop_oneof![
+        Just(None),
+        any::<String>().prop_map(|text| Some(raw(json!(text)))),
+        any::<i64>().prop_map(|number| Some(raw(json!({"n": number, "e": "{ }"})))),
+        Just(Some(RawJson::null())),
+        Just(Some(RawJson::parse("[ 1.0 , 2 ]").unwrap())),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn any_output_comes_back(content in prop::collection::vec(contents(), 0..4), structured in structured()) {
+        let part = result(Outcome::Success(ToolOutput { content, structured }));
+        let written = write(std::slice::from_ref(&part));
+        prop_assert_eq!(read(&written), vec![Read::Part(part)]);
+    }
+
+    #[test]
+    fn any_text_is_read_somehow(text in any::<String>()) {
+        if let Ok(stored) = RawJson::parse(&text) {
+            let _ = (read(&stored), public_parts(&stored), outcome(&stored));
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! Mends a conversation so that any model provider takes it: every tool call has exactly one result, all those of an
+//! answer in the very next message and in their order, and nothing else has any. Providers refuse a history in which
+//! that is not so, and would refuse it again each time the person tries: a call that was aborted would end the
+//! conversation for good.
+//!
+//! No text is ever dropped: a result that no call asked for becomes a text, and a call that nobody answered is
+//! answered with an error. Mending what is whole changes nothing.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use toolway_models::{Message, MessageRole, Opaque, Part, ToolCall, ToolResult};
+use toolway_types::{CallId, Code, ContentPart, JsonObject, Outcome, RawJson, ToolError, ToolOutput};
+
+/// What was mended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Mended {
+    /// Whether anything was.
+    pub changed: bool,
+    /// Calls that had no result.
+    pub unanswered: usize,
+    /// Results that no call asked for, or that came twice.
+    pub unasked: usize,
+    /// Calls with an id that another had.
+    pub renamed: usize,
+}
+
+/// Mends a conversation. `known` tells the outcome of a call whose result is missing, where somebody knows it: the
+/// record of calls does, where the gateway stopped between a call's end and the next message.
+pub fn repair(messages: &mut Vec<Message>, known: &dyn Fn(&ToolCall) -> Option<Outcome>) -> Mended {
+    if is_whole(messages) {
+        return Mended::default();
+    }
+    let pieces = sort_out(std::mem::take(messages));
+    let mut mender = Mender::of(pieces.iter());
+    mender.mended.changed = true;
+    for (at, piece) in pieces.into_iter().enumerate() {
+        match piece {
+            Piece::Said(message) => messages.push(message),
+            Piece::Answer(mut message) => {
+                let calls = message.parts.iter_mut().filter_map(|part| match part {
+                    Part::ToolCall(call) => Some(call),
+                    _ => None,
+                });
+                let parts = calls.map(|call| Part::ToolResult(mender.answer(at, call, known))).collect();
+                messages.push(message);
+                messages.push(Message { role: MessageRole::Tool, parts });
+            }
+            Piece::Result(_) => {
+                if let Some(left) = mender.left(at) {
+                    messages.push(Message { role: MessageRole::User, parts: as_text(&left) });
+                }
+            }
+        }
+    }
+    mender.mended
+}
+
+/// Whether a conversation needs no mending.
+#[must_use]
+pub fn is_whole(messages: &[Message]) -> bool {
+    let mut ids = HashSet::new();
+    let mut rest = messages;
+    while let [message, after @ ..] = rest {
+        rest = after;
+        let is_empty = message.parts.is_empty() || message.parts.iter().any(is_nothing);
+        if is_empty || !message.parts.iter().all(|part| belongs(part, message.role)) {
+            return false;
+        }
+        let calls: Vec<CallId> = message.tool_calls().map(|call| call.id).collect();
+        if message.role == MessageRole::Tool || !calls.iter().all(|id| ids.insert(*id)) {
+            // Results are taken together with their calls, below.
+            return false;
+        }
+        if calls.is_empty() {
+            continue;
+        }
+        let [results, after @ ..] = rest else { return false };
+        let of = |part: &Part| match part {
+            Part::ToolResult(result) => Some(result.call_id),
+            _ => None,
+        };
+        let answered = results.parts.iter().map(of);
+        if results.role != MessageRole::Tool || !answered.eq(calls.into_iter().map(Some)) {
+            return false;
+        }
+        rest = after;
+    }
+    true
+}
+
+/// Whether a part may stand in a message of a role.
+fn belongs(part: &Part, role: MessageRole) -> bool {
+    match part {
+        Part::Text { .. } | Part::Image { .. } => role != MessageRole::Tool,
+        Part::Thinking { .. } | Part::ToolCall(_) => role == MessageRole::Assistant,
+        Part::ToolResult(_) => role == MessageRole::Tool,
+    }
+}
+
+/// Whether there is nothing in a part.
+fn is_nothing(part: &Part) -> bool {
+    match part {
+        Part::Text { text, opaque } | Part::Thinking { text, opaque } => text.is_empty() && opaque.is_none(),
+        _ => false,
+    }
+}
+
+/// A stretch of a conversation.
+enum Piece {
+    /// A message without calls and results.
+    Said(Message),
+    /// A model's message with calls.
+    Answer(Message),
+    /// A result, wherever it stood.
+    Result(ToolResult),
+}
+
+/// Takes a conversation apart: in each message only what belongs there, results by themselves.
+fn sort_out(messages: Vec<Message>) -> Vec<Piece> {
+    let mut pieces = Vec::with_capacity(messages.len());
+    for message in messages {
+        let mut results = Vec::new();
+        // What does not belong into results is a person's, since it can't be said of whom else it is.
+        let role = if message.role == MessageRole::Tool { MessageRole::User } else { message.role };
+        let mut kept = Message { role, parts: Vec::with_capacity(message.parts.len()) };
+        for part in message.parts.into_iter().filter(|part| !is_nothing(part)) {
+            match part {
+                Part::ToolResult(result) => results.push(Piece::Result(result)),
+                part if belongs(&part, role) => kept.parts.push(part),
+                Part::Thinking { text, .. } if text.is_empty() => {}
+                Part::Thinking { text, .. } => kept.parts.push(Part::text(text)),
+                Part::ToolCall(call) => {
+                    let text = format!("[A call of the tool {}]\n{}", call.name, call.arguments);
+                    kept.parts.push(Part::text(text));
+                }
+                Part::Text { .. } | Part::Image { .. } => {}
+            }
+        }
+        let said = match kept.parts.as_slice() {
+            [] => None,
+            parts if parts.iter().any(|part| matches!(part, Part::ToolCall(_))) => Some(Piece::Answer(kept)),
+            _ => Some(Piece::Said(kept)),
+        };
+        // Results in a message of results come first: what stands beside them is no part of the answer.
+        if message.role == MessageRole::Tool {
+            pieces.extend(results);
+            pieces.extend(said);
+        } else {
+            pieces.extend(said);
+            pieces.extend(results);
+        }
+    }
+    pieces
+}
+
+/// What is known while a conversation is put together again.
+struct Mender {
+    mended: Mended,
+    /// Results that nobody took yet, by their places.
+    results: HashMap<usize, ToolResult>,
+    /// By id: the places of its results, and of the messages with a call of it.
+    places: HashMap<CallId, (Vec<usize>, Vec<usize>)>,
+    /// Ids of calls that were put back.
+    used: HashSet<CallId>,
+    taken: HashMap<CallId, Arc<Outcome>>,
+}
+
+impl Mender {
+    fn of<'p>(pieces: impl Iterator<Item = &'p Piece>) -> Self {
+        let mut mender = Self {
+            mended: Mended::default(),
+            results: HashMap::new(),
+            places: HashMap::new(),
+            used: HashSet::new(),
+            taken: HashMap::new(),
+        };
+        for (at, piece) in pieces.enumerate() {
+            match piece {
+                Piece::Said(_) => {}
+                Piece::Answer(message) => {
+                    for call in message.tool_calls() {
+                        mender.places.entry(call.id).or_default().1.push(at);
+                    }
+                }
+                Piece::Result(result) => {
+                    mender.places.entry(result.call_id).or_default().0.push(at);
+                    mender.results.insert(at, result.clone());
+                }
+            }
+        }
+        mender
+    }
+
+    /// The result of a call in the message at a place: the first that follows it, but for those that follow a later
+    /// call of the same id.
+    fn answer(
+        &mut self,
+        at: usize,
+        call: &mut ToolCall,
+        known: &dyn Fn(&ToolCall) -> Option<Outcome>,
+    ) -> ToolResult {
+        let result = self.take(at, call.id);
+        let outcome = result.map(|result| result.outcome).unwrap_or_else(|| {
+            self.mended.unanswered += 1;
+            Arc::new(known(call).unwrap_or_else(|| lost(call)))
+        });
+        self.taken.insert(call.id, Arc::clone(&outcome));
+        if !self.used.insert(call.id) {
+            self.rename(call);
+        }
+        ToolResult { call_id: call.id, name: call.name.clone(), outcome }
+    }
+
+    fn take(&mut self, at: usize, id: CallId) -> Option<ToolResult> {
+        let (results, calls) = self.places.get(&id)?;
+        let next_call = calls.iter().find(|place| **place > at).copied().unwrap_or(usize::MAX);
+        let free = |place: &&usize| (at..next_call).contains(place) && self.results.contains_key(place);
+        let place = *results.iter().find(free)?;
+        self.results.remove(&place)
+    }
+
+    /// Gives a call an id that no other has: always the same for the same conversation.
+    fn rename(&mut self, call: &mut ToolCall) {
+        self.mended.renamed += 1;
+        let taken = |id: &CallId| self.used.contains(id) || self.places.contains_key(id);
+        let mut id = call.id;
+        while taken(&id) {
+            let mut bytes = [0; 16];
+            bytes.iter_mut().zip(Sha256::digest(id.as_bytes())).for_each(|(byte, digit)| *byte = digit);
+            id = CallId::from_bytes(bytes);
+        }
+        self.used.insert(id);
+        call.id = id;
+        call.opaque = call.opaque.take().map(without_id);
+    }
+
+    /// A result that no call took, unless it says what a call was told already.
+    fn left(&mut self, at: usize) -> Option<ToolResult> {
+        let result = self.results.remove(&at)?;
+        self.mended.unasked += 1;
+        let is_told = self.taken.get(&result.call_id).is_some_and(|outcome| *outcome == result.outcome);
+        (!is_told).then_some(result)
+    }
+}
+
+/// The provider's own id is another call's too.
+fn without_id(opaque: Opaque) -> Opaque {
+    let Ok(mut fields) = opaque.data.to::<JsonObject>() else { return opaque };
+    if fields.remove("id").is_none() {
+        return opaque;
+    }
+    Opaque { data: RawJson::from(&Value::Object(fields)), ..opaque }
+}
+
+/// The outcome of a call of which nobody knows how it ended.
+fn lost(call: &ToolCall) -> Outcome {
+    let error = if call.is_cut || !are_arguments(&call.arguments) {
+        ToolError::new(
+            Code::InvalidArguments,
+            "The answer ended in the middle of the arguments, so this call did not run",
+        )
+        .with_hint("Call it again with whole arguments")
+    } else {
+        ToolError::new(Code::Cancelled, "The call was interrupted, so its result is not known")
+            .with_hint("It may have had its effects; check that before you call it again")
+            .dispatched(true)
+    };
+    Outcome::Error(error)
+}
+
+/// Whether a text is what arguments may be: an object, or nothing at all.
+fn are_arguments(text: &str) -> bool {
+    text.trim().is_empty() || serde_json::from_str::<JsonObject>(text).is_ok()
+}
+
+/// A result as something that is said.
+fn as_text(result: &ToolResult) -> Vec<Part> {
+    let head = format!("[A result of the tool {}, whose call is not in this conversation]", result.name);
+    let mut parts = vec![Part::text(head)];
+    match &*result.outcome {
+        Outcome::Success(output) => parts.extend(output_as_text(output)),
+        Outcome::Error(error) => {
+            let hint = error.hint.as_deref().map(|hint| format!("\n{hint}")).unwrap_or_default();
+            parts.push(Part::text(format!("It failed: {}{hint}", error.message)));
+        }
+    }
+    parts.retain(|part| !is_nothing(part));
+    parts
+}
+
+fn output_as_text(output: &ToolOutput) -> impl Iterator<Item = Part> {
+    let content = output.content.iter().map(|part| match part {
+        ContentPart::Text { text } => Part::text(text.clone()),
+        ContentPart::Image { data, mime_type } => {
+            Part::Image { data: data.clone(), mime_type: mime_type.clone() }
+        }
+        ContentPart::Audio { mime_type, .. } => Part::text(format!("[sound, {mime_type}]")),
+        ContentPart::Resource { resource } => {
+            let text = resource.get("text").and_then(Value::as_str);
+            Part::text(text.map_or_else(|| "[a file]".to_owned(), str::to_owned))
+        }
+        ContentPart::ResourceLink { uri, name, .. } => Part::text(format!("{name}: {uri}")),
+    });
+    content.chain(output.structured.iter().map(|value| Part::text(value.get())))
+}
+
+#[cfg(test)]
+mod tests;

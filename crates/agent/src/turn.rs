@@ -1,0 +1,133 @@
+//! What a turn is started with ([`TurnRequest`], [`StatelessRequest`]) and how it is watched ([`TurnViewer`]); in the
+//! modules beside this file, how it runs.
+
+pub(crate) mod account;
+mod answer;
+mod aside;
+pub(crate) mod audience;
+mod calls;
+pub(crate) mod keeper;
+mod meter;
+mod prompt;
+mod repeats;
+pub(crate) mod stop;
+pub(crate) mod surroundings;
+pub(crate) mod task;
+pub(crate) mod title;
+
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+use tokio::sync::mpsc;
+use toolway_core::OwnTools;
+use toolway_core::consent::QuestionSink;
+use toolway_models::{Message, ModelOptions, OutputSchema, Part, ToolChoice, ToolDefinition};
+use toolway_types::{CallId, Principal, RawJson};
+
+use crate::event::TurnEvent;
+
+/// A turn in a session.
+pub struct TurnRequest {
+    /// The session's id.
+    pub session: Arc<str>,
+    /// Who asks.
+    pub principal: Arc<Principal>,
+    /// The agent that answers, as [`Opened`](crate::conversations::Opened) said it; the session's own where nothing
+    /// is said, and `default` in a new one.
+    pub agent: Option<Arc<str>>,
+    /// What.
+    pub input: TurnInput,
+    /// The registration of the asking connection, whose tools the agent has besides its own. Read anew at each
+    /// request to the model: a client may register its first tool in mid-turn.
+    pub own: OwnRegistration,
+    /// Where questions to the person go, where there is one to be asked.
+    pub questions: Option<QuestionSink>,
+    /// Whether [`TurnEvent::DebugPrompt`] is wanted.
+    pub debug: bool,
+}
+
+impl std::fmt::Debug for TurnRequest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TurnRequest").field("session", &self.session).finish_non_exhaustive()
+    }
+}
+
+/// What a connection has registered, as it is now: the connection sets it, its turns read it. Cheap to clone; all
+/// clones are one.
+#[derive(Debug, Clone, Default)]
+pub struct OwnRegistration(Arc<RwLock<Option<OwnTools>>>);
+
+impl OwnRegistration {
+    /// The registration; none while nothing was registered.
+    #[must_use]
+    pub fn current(&self) -> Option<OwnTools> {
+        self.0.read().clone()
+    }
+
+    /// Says what it is from now on.
+    pub fn set(&self, own: Option<OwnTools>) {
+        *self.0.write() = own;
+    }
+}
+
+/// What a turn answers.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TurnInput {
+    /// A new message: text, pictures.
+    Message(Vec<Part>),
+    /// The last message of the person, again; the answer that it had is taken out of the session.
+    Regenerate,
+}
+
+/// A turn without a session: the caller brings the whole conversation, and nothing of it is kept but the records of
+/// its calls and what it cost.
+pub struct StatelessRequest {
+    /// The agent's name.
+    pub agent: String,
+    /// Who asks.
+    pub principal: Arc<Principal>,
+    /// System messages of the caller, which stand after the agent's own prompt.
+    pub system: Vec<String>,
+    /// The conversation.
+    pub messages: Vec<Message>,
+    /// Tools that the caller runs itself: a call of one ends the turn.
+    pub client_tools: Vec<ToolDefinition>,
+    /// Whether the model must call one.
+    pub tool_choice: ToolChoice,
+    /// The form that the answer must have.
+    pub output: Option<OutputSchema>,
+    /// What the caller wants otherwise than the agent.
+    pub options: ModelOptions,
+}
+
+impl std::fmt::Debug for StatelessRequest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StatelessRequest").field("agent", &self.agent).finish_non_exhaustive()
+    }
+}
+
+/// Somebody's view of a running turn. Dropping it does not end a session's turn, which goes on for whoever comes
+/// back; it ends a stateless one.
+#[derive(Debug)]
+pub struct TurnViewer {
+    /// The turn's id, under which its calls are recorded.
+    pub turn: Arc<str>,
+    /// Text of the turn that was there before this view began; empty for whoever started it.
+    pub text_so_far: String,
+    /// Calls that are under way at that time.
+    pub calls_so_far: Vec<CallSoFar>,
+    /// What happens from then on. Bounded: a viewer that does not read holds the turn up, for as long as its own
+    /// door lets it.
+    pub events: mpsc::Receiver<TurnEvent>,
+}
+
+/// A call that is under way.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallSoFar {
+    /// Its id.
+    pub id: CallId,
+    /// The tool's name as the model knows it.
+    pub name: String,
+    /// Always an object, as in [`TurnEvent::ToolCall`].
+    pub arguments: RawJson,
+}

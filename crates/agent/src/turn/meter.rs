@@ -1,0 +1,114 @@
+//! What a turn has taken so far, and which of its limits that reaches.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+use toolway_models::Usage;
+
+use crate::definition::TurnLimits;
+use crate::event::{TurnFailure, TurnFailureCode};
+use crate::prices::Cost;
+
+/// What a turn has taken so far.
+#[derive(Debug)]
+pub(super) struct Meter {
+    limits: TurnLimits,
+    began: Instant,
+    /// How long persons were waited for.
+    waited: Duration,
+    pub(super) rounds: u32,
+    pub(super) calls: u32,
+    pub(super) usage: Usage,
+    spent: f64,
+    currency: Option<String>,
+    /// How many requests used something that has no known price.
+    unpriced: u32,
+}
+
+impl Meter {
+    pub(super) fn new(limits: TurnLimits) -> Self {
+        Self {
+            limits,
+            began: Instant::now(),
+            waited: Duration::ZERO,
+            rounds: 0,
+            calls: 0,
+            usage: Usage::default(),
+            spent: 0.0,
+            currency: None,
+            unpriced: 0,
+        }
+    }
+
+    /// Adds a request. `answered` is whether an answer came of it.
+    pub(super) fn add(&mut self, usage: Usage, cost: Option<&Cost>, answered: bool) {
+        self.usage = self.usage.plus(usage);
+        match cost {
+            Some(cost) => {
+                self.spent += cost.amount;
+                self.currency = Some(cost.currency.to_string());
+            }
+            None if answered || usage.input.is_some() || usage.output.is_some() => self.unpriced += 1,
+            None => {}
+        }
+    }
+
+    /// Persons were waited for.
+    pub(super) fn waited(&mut self, time: Duration) {
+        self.waited += time;
+    }
+
+    /// What it cost; none where that is not known of every request.
+    pub(super) fn cost(&self) -> (Option<f64>, Option<String>) {
+        match (&self.currency, self.unpriced) {
+            (Some(currency), 0) => (Some(self.spent), Some(currency.clone())),
+            _ => (None, None),
+        }
+    }
+
+    /// Whether there is a limit on cost that can't be kept, since a price is not known.
+    pub(super) fn cannot_keep_cost(&self) -> bool {
+        self.limits.cost.is_some() && self.unpriced > 0
+    }
+
+    /// How much of the time there may be is left; none where there is no limit.
+    pub(super) fn time_left(&self) -> Option<Duration> {
+        let seconds = self.limits.seconds?;
+        let limit = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+        Some(limit.saturating_sub(self.began.elapsed().saturating_sub(self.waited)))
+    }
+
+    /// The limit that is reached, before another request.
+    pub(super) fn reached(&self) -> Option<TurnFailure> {
+        if let Some(rounds) = self.limits.rounds.filter(|most| self.rounds >= *most) {
+            let times = if rounds == 1 { "once".to_owned() } else { format!("{rounds} times") };
+            return Some(limit(
+                format!("the model was asked {times}, which is the most in one turn"),
+                "rounds",
+            ));
+        }
+        if let Some(most) = self.limits.cost.filter(|most| self.spent >= *most) {
+            let currency = self.currency.as_deref().unwrap_or_default();
+            let message = format!("the turn has cost {:.4} {currency}, and may cost {most}", self.spent);
+            return Some(limit(message, "cost"));
+        }
+        (self.time_left() == Some(Duration::ZERO)).then(|| self.out_of_time())
+    }
+
+    /// What there is to say when the time is used up.
+    pub(super) fn out_of_time(&self) -> TurnFailure {
+        let seconds = self.limits.seconds.unwrap_or_default();
+        limit(format!("the turn has taken {seconds} s, which is the most"), "seconds")
+    }
+}
+
+fn limit(message: String, field: &str) -> TurnFailure {
+    TurnFailure {
+        code: TurnFailureCode::LimitReached,
+        message,
+        hint: Some(format!("say what is to be gone on with; the limit is the agent's limits.{field}")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,207 @@
+//! How what agent and caller say is put together, and how a request is shown to whoever wants to see it.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use toolway_models::{Message, MessageRole, ModelOptions, ModelRequest, Part, ToolDefinition, ToolSet};
+use toolway_types::{ContentPart, Envelope, Outcome, RawJson};
+
+/// The agent's own instructions first, then the caller's.
+pub(super) fn system(agents: &str, callers: &[String]) -> String {
+    let all = [agents].into_iter().chain(callers.iter().map(String::as_str));
+    let said: Vec<&str> = all.map(str::trim).filter(|text| !text.is_empty()).collect();
+    said.join("\n\n")
+}
+
+/// What the caller says takes the place of what the agent says.
+pub(super) fn options(agents: &ModelOptions, callers: &ModelOptions) -> ModelOptions {
+    let mut options = agents.clone();
+    let ModelOptions {
+        max_output_tokens,
+        temperature,
+        top_p,
+        stop,
+        seed,
+        reasoning,
+        parallel_tool_calls,
+        extra,
+    } = callers.clone();
+    options.max_output_tokens = max_output_tokens.or(options.max_output_tokens);
+    options.temperature = temperature.or(options.temperature);
+    options.top_p = top_p.or(options.top_p);
+    if !stop.is_empty() {
+        options.stop = stop;
+    }
+    options.seed = seed.or(options.seed);
+    options.reasoning = reasoning.or(options.reasoning);
+    options.parallel_tool_calls = parallel_tool_calls.or(options.parallel_tool_calls);
+    options.extra.extend(extra);
+    options
+}
+
+/// Roughly how many bytes tools take in a request.
+pub(super) fn tools_bytes(tools: &ToolSet) -> usize {
+    let bytes = |tool: &Arc<ToolDefinition>| {
+        let parameters = tool.parameters.as_ref().map_or(0, |schema| schema.get().len());
+        tool.name.len() + tool.description.len() + parameters
+    };
+    tools.tools().iter().map(bytes).sum()
+}
+
+/// Puts a text in the place of each picture, for a model that sees none.
+pub(super) fn leave_pictures_out(messages: &mut [Message]) {
+    let words = |mime_type: &str| format!("[A picture ({mime_type}), which this model can't see.]");
+    for part in messages.iter_mut().flat_map(|message| &mut message.parts) {
+        match part {
+            Part::Image { mime_type, .. } => *part = Part::text(words(mime_type)),
+            Part::ToolResult(result) => {
+                let Outcome::Success(output) = &*result.outcome else { continue };
+                if !output.content.iter().any(|it| matches!(it, ContentPart::Image { .. })) {
+                    continue;
+                }
+                let mut output = output.clone();
+                for content in &mut output.content {
+                    if let ContentPart::Image { mime_type, .. } = content {
+                        *content = ContentPart::text(words(mime_type));
+                    }
+                }
+                result.outcome = Arc::new(Outcome::Success(output));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A request as one JSON object a message, whose `content` is a string.
+pub(super) fn shown(request: &ModelRequest) -> Vec<RawJson> {
+    let system = (!request.system.is_empty()).then(|| json!({"role": "system", "content": request.system}));
+    let messages = request.messages.iter().flat_map(shown_message);
+    system.into_iter().chain(messages).map(|message| RawJson::from(&message)).collect()
+}
+
+fn shown_message(message: &Message) -> Vec<Value> {
+    let role = match message.role {
+        MessageRole::User => "user",
+        MessageRole::Assistant => "assistant",
+        MessageRole::Tool => return message.parts.iter().filter_map(shown_result).collect(),
+    };
+    let (mut words, mut calls) = (Vec::new(), Vec::new());
+    for part in &message.parts {
+        match part {
+            Part::Text { text, .. } => words.push(text.clone()),
+            Part::Image { data, mime_type } => {
+                words.push(format!("[picture: {mime_type}, {} bytes of base64]", data.len()));
+            }
+            Part::ToolCall(call) => {
+                calls.push(json!({"id": call.id, "name": call.name, "arguments": call.arguments}));
+            }
+            Part::Thinking { .. } | Part::ToolResult(_) => {}
+        }
+    }
+    let mut shown = json!({"role": role, "content": words.join("\n")});
+    if let (false, Some(fields)) = (calls.is_empty(), shown.as_object_mut()) {
+        fields.insert("tool_calls".to_owned(), Value::Array(calls));
+    }
+    vec![shown]
+}
+
+fn shown_result(part: &Part) -> Option<Value> {
+    let Part::ToolResult(result) = part else { return None };
+    let content = serde_json::to_string(&Envelope(&result.outcome)).unwrap_or_default();
+    Some(json!({"role": "tool", "tool_call_id": result.call_id, "name": result.name, "content": content}))
+}
+
+#[cfg(test)]
+mod tests {
+    use toolway_models::{ToolCall, ToolChoice, ToolResult};
+    use toolway_types::{CallId, ToolOutput};
+
+    use super::*;
+
+    #[test]
+    fn the_caller_speaks_after_the_agent_and_its_options_count() {
+        assert_eq!(
+            system(" Be brief. ", &["".to_owned(), "Speak French.".to_owned()]),
+            "Be brief.\n\nSpeak French."
+        );
+        assert_eq!(system("", &[]), "");
+        let agents = ModelOptions {
+            temperature: Some(0.2),
+            max_output_tokens: Some(10),
+            stop: vec!["a".to_owned()],
+            ..ModelOptions::default()
+        };
+        let callers = ModelOptions { temperature: Some(0.9), seed: Some(7), ..ModelOptions::default() };
+        let both = options(&agents, &callers);
+        assert_eq!((both.temperature, both.max_output_tokens, both.seed), (Some(0.9), Some(10), Some(7)));
+        assert_eq!(both.stop, ["a"]);
+    }
+
+    #[test]
+    fn a_request_is_shown_as_messages_whose_content_is_a_string() {
+        let id = CallId::new();
+        let call = ToolCall {
+            id,
+            name: "scan".to_owned(),
+            arguments: r#"{"a":1}"#.to_owned(),
+            is_cut: false,
+            opaque: None,
+        };
+        let outcome = Arc::new(Outcome::Success(ToolOutput::text("done")));
+        let result = ToolResult { call_id: id, name: "scan".to_owned(), outcome };
+        let picture = Part::Image { data: "AAAA".to_owned(), mime_type: "image/png".to_owned() };
+        let request = ModelRequest {
+            model: "m".into(),
+            system: "Be brief.".to_owned(),
+            messages: vec![
+                Message { role: MessageRole::User, parts: vec![Part::text("Look:"), picture] },
+                Message {
+                    role: MessageRole::Assistant,
+                    parts: vec![Part::text("I look."), Part::ToolCall(call)],
+                },
+                Message { role: MessageRole::Tool, parts: vec![Part::ToolResult(result)] },
+            ],
+            tools: Arc::default(),
+            tool_choice: ToolChoice::Auto,
+            output: None,
+            options: ModelOptions::default(),
+        };
+        let shown: Vec<Value> = shown(&request).iter().map(RawJson::to_value).collect();
+        assert_eq!(
+            shown,
+            [
+                json!({"role": "system", "content": "Be brief."}),
+                json!({"role": "user", "content": "Look:\n[picture: image/png, 4 bytes of base64]"}),
+                json!({"role": "assistant", "content": "I look.",
+                    "tool_calls": [{"id": id.to_string(), "name": "scan", "arguments": r#"{"a":1}"#}]}),
+                json!({"role": "tool", "tool_call_id": id.to_string(), "name": "scan",
+                    "content": r#"{"status":"success","result":"done"}"#}),
+            ]
+        );
+    }
+
+    #[test]
+    fn pictures_are_told_in_words_where_the_model_sees_none() {
+        let output = ToolOutput {
+            content: vec![
+                ContentPart::text("Here:"),
+                ContentPart::Image { data: "AAAA".to_owned(), mime_type: "image/png".to_owned() },
+            ],
+            structured: None,
+        };
+        let outcome = Arc::new(Outcome::Success(output));
+        let result =
+            ToolResult { call_id: CallId::new(), name: "scan".to_owned(), outcome: Arc::clone(&outcome) };
+        let picture = Part::Image { data: "AAAA".to_owned(), mime_type: "image/gif".to_owned() };
+        let mut messages = vec![
+            Message { role: MessageRole::User, parts: vec![Part::text("Look:"), picture] },
+            Message { role: MessageRole::Tool, parts: vec![Part::ToolResult(result)] },
+        ];
+        leave_pictures_out(&mut messages);
+        assert_eq!(messages[0].text(), "Look:[A picture (image/gif), which this model can't see.]");
+        let Part::ToolResult(result) = &messages[1].parts[0] else { panic!() };
+        let Outcome::Success(told) = &*result.outcome else { panic!() };
+        assert_eq!(told.joined_text(), "Here:\n[A picture (image/png), which this model can't see.]");
+        assert_ne!(*outcome, *result.outcome, "what is kept stays as it was");
+    }
+}

@@ -1,0 +1,74 @@
+//! The list with numbers, for where it can't be gone through with keys: a line says what is to be ticked.
+
+use std::io::{BufRead, Write};
+
+use super::cancelled;
+use super::checklist::Checklist;
+use crate::context::Context;
+use crate::report::{Done, Failure, plain};
+
+/// How the line is written.
+const FORM: &str = "numbers of the tools to tick, as 1,3-5; or all, none; an empty line changes nothing";
+
+/// Prints the list, and reads the line.
+pub(super) async fn ask(mut list: Checklist, context: &Context) -> Done<Vec<bool>> {
+    let wide = list.items().len().to_string().len();
+    for (number, item) in list.items().iter().enumerate() {
+        context.printer.say(&format!("{:>wide$} {}", number + 1, item.line(context.printer.stderr().colour)));
+    }
+    let mut stderr = std::io::stderr().lock();
+    let _ = write!(stderr, "{FORM}: ").and_then(|()| stderr.flush());
+    drop(stderr);
+    let mut line = String::new();
+    let read = std::io::stdin().lock().read_line(&mut line);
+    let length = read.map_err(|error| {
+        Failure::new(format!("cannot read what is to be ticked: {}", plain(&error))).code("io")
+    })?;
+    if length == 0 || line.trim().is_empty() {
+        return Err(cancelled());
+    }
+    let ticks = ticks(&line, list.items().len())?;
+    list.tick(&ticks);
+    Ok(list.ticks())
+}
+
+/// What a line ticks, of so many.
+fn ticks(line: &str, count: usize) -> Done<Vec<bool>> {
+    match line.trim().to_lowercase().as_str() {
+        "all" | "a" => return Ok(vec![true; count]),
+        "none" | "n" => return Ok(vec![false; count]),
+        _ => {}
+    }
+    let mut ticks = vec![false; count];
+    let wrong = |what: &str| Failure::usage(format!("{what:?} is no number from 1 to {count}")).hint(FORM);
+    for part in line.split([',', ' ']).map(str::trim).filter(|part| !part.is_empty()) {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let number = |text: &str| {
+            text.trim().parse::<usize>().ok().filter(|it| (1..=count).contains(it)).ok_or_else(|| wrong(part))
+        };
+        let (first, last) = (number(first)?, number(last)?);
+        ticks.get_mut(first - 1..last).ok_or_else(|| wrong(part))?.fill(true);
+    }
+    Ok(ticks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_ranges_are_ticked() {
+        for (line, expected) in [
+            ("1", [true, false, false, false]),
+            ("1,3-4\n", [true, false, true, true]),
+            (" 2 4 ", [false, true, false, true]),
+            ("all", [true; 4]),
+            ("None", [false; 4]),
+        ] {
+            assert_eq!(ticks(line, 4).unwrap(), expected, "{line:?}");
+        }
+        for line in ["0", "5", "x", "3-1", "1-9", "-2"] {
+            assert_eq!(ticks(line, 4).unwrap_err().word(), "usage", "{line:?}");
+        }
+    }
+}

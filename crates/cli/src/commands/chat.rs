@@ -1,0 +1,159 @@
+//! `toolway chat`: talking to an agent. At a terminal it is a conversation; with a prompt, or one from a pipe, it is one
+//! message and its answer.
+
+mod attach;
+mod command;
+mod event;
+mod once;
+mod prompt;
+mod screen;
+mod talk;
+mod turn;
+mod view;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Deserialize;
+
+use crate::client::{Client, ConnectArgs, read};
+use crate::context::Context;
+use crate::report::{Done, Failure};
+use attach::{Attached, Attachment};
+use turn::Message;
+use view::Detail;
+
+pub(crate) use once::piped;
+
+/// Names the conversation that was held last.
+const LAST: &str = "last";
+
+/// Flags of `chat`.
+#[derive(Debug, Args)]
+pub(crate) struct ChatArgs {
+    /// What to say: it is answered once. Without it, it is read from a pipe, or at a terminal a conversation begins
+    #[arg(value_name = "PROMPT")]
+    prompt: Option<String>,
+    /// The agent to talk to, as `toolway agents list` shows it; else default, or the session's own
+    #[arg(long, short, value_name = "AGENT")]
+    agent: Option<String>,
+    /// The session to go on with, as `toolway sessions list` shows it; last is the one that was held last
+    #[arg(long, short, value_name = "ID")]
+    session: Option<String>,
+    /// A picture (PNG, JPEG, GIF, WebP) or a text to send with the first message; may be said more than once
+    #[arg(long, value_name = "FILE")]
+    attach: Vec<PathBuf>,
+    /// Show the arguments and the results of tools whole
+    #[arg(long)]
+    detailed: bool,
+    /// Show what the model thinks before it speaks
+    #[arg(long)]
+    thinking: bool,
+    /// Don't ask here what a tool call needs a person for
+    #[arg(long)]
+    no_ask: bool,
+    #[command(flatten)]
+    connect: ConnectArgs,
+}
+
+impl ChatArgs {
+    fn detail(&self) -> Detail {
+        Detail { tools: self.detailed, thinking: self.thinking }
+    }
+}
+
+/// Runs the command.
+pub(crate) async fn run(args: ChatArgs, context: &Context) -> Done {
+    let environment = &context.environment;
+    let mut attached = Vec::new();
+    for path in &args.attach {
+        attached.push(attach::read(path)?);
+    }
+    let is_piped = !environment.stdin_is_terminal && stdin_may_hold_a_prompt(args.prompt.is_some());
+    let text = match (&args.prompt, is_piped) {
+        (Some(prompt), false) => Some(prompt.clone()),
+        (Some(prompt), true) => Some(together(prompt, &piped()?)),
+        (None, true) => Some(piped()?),
+        (None, false) => None,
+    };
+    let client = context.client(&args.connect)?;
+    let session = match args.session.as_deref() {
+        Some(LAST) => Some(last_session(&client).await?),
+        other => other.map(str::to_owned),
+    };
+    let Some(text) = text else {
+        if context.printer.json || !environment.stdin_is_terminal || !context.printer.stdout().is_terminal {
+            return Err(Failure::usage("there is no prompt, and nobody who could be asked for one")
+                .hint("give it as an argument, or on standard input: toolway chat < FILE"));
+        }
+        return talk::run(&args, session, attached, &client, context).await;
+    };
+    let (content, attachments) = with_attached(text.trim(), attached);
+    if content.is_empty() && attachments.is_empty() {
+        return Err(
+            Failure::usage("the prompt is empty").hint("say something: toolway chat 'What time is it?'")
+        );
+    }
+    let message = Message {
+        session_id: session.as_deref(),
+        agent: args.agent.as_deref(),
+        content,
+        attachments,
+        ..Message::default()
+    };
+    once::run(message, &args, &client, context).await
+}
+
+/// What is said and what goes with it: pictures apart, texts before what is said.
+fn with_attached(text: &str, attached: Vec<Attached>) -> (String, Vec<Attachment>) {
+    let (mut content, mut attachments) = (String::new(), Vec::new());
+    for one in attached {
+        match one {
+            Attached::Image(image) => attachments.push(image),
+            Attached::Text(text) => content.push_str(&text),
+        }
+    }
+    content.push_str(text);
+    (content, attachments)
+}
+
+/// What was said, and below it what came from a pipe.
+fn together(prompt: &str, piped: &str) -> String {
+    if piped.trim().is_empty() { prompt.to_owned() } else { format!("{prompt}\n\n{piped}") }
+}
+
+/// Whether standard input, which is no terminal, is worth reading. With a prompt only a pipe or a file is: what else it
+/// may be need never end.
+fn stdin_may_hold_a_prompt(has_prompt: bool) -> bool {
+    #[cfg(unix)]
+    if has_prompt {
+        use rustix::fs::FileType;
+        let found = rustix::fs::fstat(std::io::stdin()).map(|found| FileType::from_raw_mode(found.st_mode));
+        return found.is_ok_and(|kind| matches!(kind, FileType::Fifo | FileType::RegularFile));
+    }
+    !cfg!(windows) || !has_prompt
+}
+
+#[derive(Deserialize)]
+struct Sessions {
+    sessions: Vec<SessionId>,
+}
+
+#[derive(Deserialize)]
+struct SessionId {
+    id: String,
+}
+
+/// The session that was held last.
+async fn last_session(client: &Client) -> Done<String> {
+    let text = client.get(&["api", "sessions"], &[("limit", "1".to_owned())]).await?;
+    let last = read::<Sessions>(&text)?.sessions.into_iter().next();
+    last.map(|session| session.id).ok_or_else(|| {
+        Failure::new("there is no conversation to go on with")
+            .code("session_unknown")
+            .hint("`toolway chat` begins one")
+    })
+}
+
+#[cfg(test)]
+mod tests;

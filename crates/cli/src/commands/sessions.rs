@@ -1,0 +1,262 @@
+//! `toolway sessions`: the conversations that are kept.
+
+mod export;
+mod show;
+
+use clap::{Args, Subcommand};
+use reqwest::Method;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use toolway_types::RawJson;
+
+use crate::client::{Client, ConnectArgs, read};
+use crate::context::Context;
+use crate::print::escape;
+use crate::print::style::Style;
+use crate::print::table::{Cell, Column, Table};
+use crate::report::Done;
+pub(crate) use export::export;
+
+/// What to do with conversations.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SessionsCommand {
+    /// List conversations, the latest first
+    List(ListArgs),
+    /// Show one: what was said, which tools were used, what it took
+    Show(show::ShowArgs),
+    /// Give one a title of your own
+    Rename(RenameArgs),
+    /// Delete conversations, with all that was said in them
+    Delete(DeleteArgs),
+    /// Write one out, as Markdown or as JSON
+    Export(export::ExportArgs),
+}
+
+/// Flags of `sessions list`.
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// Only those in which this text was said, or whose title has it
+    #[arg(long, value_name = "TEXT")]
+    search: Option<String>,
+    /// Only those with this agent
+    #[arg(long, value_name = "AGENT")]
+    agent: Option<String>,
+    /// How many to list
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    limit: u32,
+    /// Where to go on, as an earlier list said
+    #[arg(long, value_name = "CURSOR")]
+    before: Option<String>,
+    #[command(flatten)]
+    connect: ConnectArgs,
+}
+
+/// Flags of `sessions rename`.
+#[derive(Debug, Args)]
+pub(crate) struct RenameArgs {
+    /// Id of the session, as `sessions list` shows it
+    id: String,
+    /// The title
+    title: String,
+    #[command(flatten)]
+    connect: ConnectArgs,
+}
+
+/// Flags of `sessions delete`.
+#[derive(Debug, Args)]
+pub(crate) struct DeleteArgs {
+    /// Ids of the sessions, as `sessions list` shows them
+    #[arg(required = true, value_name = "ID")]
+    ids: Vec<String>,
+    /// The records of the tool calls made in them too; else these stay in the record of calls
+    #[arg(long)]
+    calls: bool,
+    #[command(flatten)]
+    connect: ConnectArgs,
+}
+
+/// A page as the gateway gives it.
+#[derive(Debug, Deserialize)]
+struct Page {
+    sessions: Vec<Session>,
+    next: Option<String>,
+}
+
+/// A session in a list.
+#[derive(Debug, Deserialize)]
+struct Session {
+    id: String,
+    title: Option<String>,
+    agent: String,
+    updated_ms: i64,
+    messages: u64,
+    #[serde(default)]
+    running: bool,
+}
+
+/// A session with what was said in it.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Conversation {
+    pub(crate) id: String,
+    pub(crate) title: Option<String>,
+    pub(crate) agent: String,
+    principal: String,
+    created_ms: i64,
+    updated_ms: i64,
+    pub(crate) messages: u64,
+    #[serde(default)]
+    pub(crate) running: bool,
+    #[serde(default)]
+    history: Vec<Message>,
+    #[serde(default)]
+    turns: Vec<Turn>,
+}
+
+/// One message of a session.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Message {
+    role: String,
+    turn: Option<String>,
+    created_ms: i64,
+    #[serde(default)]
+    parts: Vec<Part>,
+}
+
+/// One part of a message; which fields are there depends on its type.
+#[derive(Debug, Deserialize)]
+struct Part {
+    r#type: String,
+    text: Option<String>,
+    #[serde(rename = "mimeType")]
+    mime_type: Option<String>,
+    call_id: Option<String>,
+    name: Option<String>,
+    arguments: Option<String>,
+    status: Option<String>,
+    result: Option<RawJson>,
+    code: Option<String>,
+    message: Option<String>,
+}
+
+/// One turn of a session.
+#[derive(Debug, Deserialize)]
+struct Turn {
+    id: String,
+    state: String,
+    code: Option<String>,
+    message: Option<String>,
+    usage: Option<crate::print::amount::Tokens>,
+    cost: Option<f64>,
+    currency: Option<String>,
+}
+
+impl Conversation {
+    /// The last message of the person, and what was answered.
+    pub(crate) fn last_exchange(&self) -> &[Message] {
+        let start = self.history.iter().rposition(Message::is_persons).unwrap_or_default();
+        self.history.get(start..).unwrap_or_default()
+    }
+}
+
+impl Message {
+    /// Whether a person said it.
+    pub(crate) fn is_persons(&self) -> bool {
+        self.role == "user"
+    }
+
+    /// What was said in words.
+    pub(crate) fn text(&self) -> String {
+        let texts = self.parts.iter().filter(|part| part.r#type == "text");
+        texts.filter_map(|part| part.text.as_deref()).collect()
+    }
+}
+
+/// Runs the command.
+pub(crate) async fn run(command: SessionsCommand, context: &Context) -> Done {
+    match command {
+        SessionsCommand::List(args) => list(&args, context).await,
+        SessionsCommand::Show(args) => show::run(&args, context).await,
+        SessionsCommand::Rename(args) => rename(&args, context).await,
+        SessionsCommand::Delete(args) => delete(&args, context).await,
+        SessionsCommand::Export(args) => export::run(&args, context).await,
+    }
+}
+
+/// A session with what was said in it.
+pub(crate) async fn get(id: &str, client: &Client) -> Done<Conversation> {
+    read(&client.get(&["api", "sessions", id], &[]).await?)
+}
+
+async fn list(args: &ListArgs, context: &Context) -> Done {
+    let mut query = vec![("limit", args.limit.to_string())];
+    for (field, value) in [("search", &args.search), ("agent", &args.agent), ("before", &args.before)] {
+        query.extend(value.clone().map(|value| (field, value)));
+    }
+    let text = context.client(&args.connect)?.get(&["api", "sessions"], &query).await?;
+    if context.printer.json {
+        return context.printer.raw_json(&text);
+    }
+    let page: Page = read(&text)?;
+    print_page(&page, context)?;
+    if let Some(next) = &page.next {
+        context.printer.note(&format!("there are more: add --before {next}"));
+    }
+    Ok(())
+}
+
+/// Lists the latest.
+pub(crate) async fn print_list(limit: u32, client: &Client, context: &Context) -> Done {
+    let text = client.get(&["api", "sessions"], &[("limit", limit.to_string())]).await?;
+    print_page(&read(&text)?, context)
+}
+
+fn print_page(page: &Page, context: &Context) -> Done {
+    let moments = context.moments();
+    let mut table = Table::new(vec![
+        Column::whole("id"),
+        Column::whole("last"),
+        Column::cut("title", 12),
+        Column::cut("agent", 6).optional(),
+        Column::number("messages").optional(),
+    ]);
+    for session in &page.sessions {
+        let last = if session.running { "answers now".to_owned() } else { moments.ago(session.updated_ms) };
+        table.row(vec![
+            session.id.as_str().into(),
+            last.into(),
+            Cell::styled(session.title.as_deref().unwrap_or("(no title)"), Style::Name),
+            session.agent.as_str().into(),
+            session.messages.to_string().into(),
+        ]);
+    }
+    context.printer.table(&table, "there is no conversation that fits; `toolway chat` begins one")
+}
+
+async fn rename(args: &RenameArgs, context: &Context) -> Done {
+    #[derive(Serialize)]
+    struct Title<'a> {
+        title: &'a str,
+    }
+    let client = context.client(&args.connect)?;
+    let body = Title { title: &args.title };
+    let text = client.send(Method::PATCH, &["api", "sessions", &args.id], &body).await?;
+    if context.printer.json {
+        return context.printer.raw_json(&text);
+    }
+    context.printer.line(&escape::line(&format!("{} is called {}", args.id, args.title)))
+}
+
+async fn delete(args: &DeleteArgs, context: &Context) -> Done {
+    let client = context.client(&args.connect)?;
+    let query: &[_] = if args.calls { &[("calls", "true".to_owned())] } else { &[] };
+    for id in &args.ids {
+        client.ask_with(Method::DELETE, &["api", "sessions", id], query).await?;
+        if !context.printer.json {
+            context.printer.line(&escape::line(&format!("{id} is deleted")))?;
+        }
+    }
+    if context.printer.json {
+        return context.printer.json_value(&json!({"deleted": args.ids}));
+    }
+    Ok(())
+}

@@ -1,0 +1,125 @@
+//! `toolway sessions show`: a conversation as it was held.
+
+use clap::Args;
+
+use super::{Conversation, Message, Part};
+use crate::client::{ConnectArgs, read};
+use crate::context::Context;
+use crate::print::markdown::{Paper, render};
+use crate::print::style::Style;
+use crate::print::table::Pairs;
+use crate::print::{amount, escape, live};
+use crate::report::Done;
+
+/// Of arguments and results no more is shown, in columns.
+const SHORT: usize = 200;
+
+/// Flags of `sessions show`.
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// Id of the session, as `sessions list` shows it
+    id: String,
+    #[command(flatten)]
+    connect: ConnectArgs,
+}
+
+pub(super) async fn run(args: &ShowArgs, context: &Context) -> Done {
+    let text = context.client(&args.connect)?.get(&["api", "sessions", &args.id], &[]).await?;
+    let printer = &context.printer;
+    if printer.json {
+        return printer.raw_json(&text);
+    }
+    let found: Conversation = read(&text)?;
+    let moments = context.moments();
+    let mut pairs = Pairs::default();
+    pairs.add("id", &found.id);
+    pairs.maybe("title", found.title.as_ref());
+    pairs.add("agent", &found.agent);
+    pairs.add("of", &found.principal);
+    pairs.add("began", moments.both(found.created_ms));
+    pairs.add("last", moments.both(found.updated_ms));
+    pairs.add("messages", found.messages.to_string());
+    if found.running {
+        pairs.add("state", "a turn is running");
+    }
+    printer.pairs(&pairs)?;
+    let mut turn = None;
+    for message in &found.history {
+        if message.turn != turn {
+            took(&found, turn.as_deref(), context)?;
+        }
+        turn.clone_from(&message.turn);
+        show(message, context)?;
+    }
+    took(&found, turn.as_deref(), context)
+}
+
+/// What a turn took, and how it ended where that is not as it should be.
+fn took(found: &Conversation, turn: Option<&str>, context: &Context) -> Done {
+    let Some(turn) = found.turns.iter().find(|one| Some(one.id.as_str()) == turn) else { return Ok(()) };
+    let printer = &context.printer;
+    if !matches!(turn.state.as_str(), "done" | "running") {
+        let mut words = turn.state.clone();
+        for more in [&turn.message, &turn.code].into_iter().flatten() {
+            words.push_str(&format!(": {more}"));
+        }
+        printer.line(&printer.paint(Style::Warning, &escape::line(&format!("({words})"))))?;
+    }
+    let tokens = turn.usage.unwrap_or_default();
+    match amount::of_turn(&tokens, turn.cost, turn.currency.as_deref()) {
+        Some(took) => printer.line(&printer.paint(Style::Faint, &took)),
+        None => Ok(()),
+    }
+}
+
+fn show(message: &Message, context: &Context) -> Done {
+    let printer = &context.printer;
+    let when = context.moments().local(message.created_ms);
+    if message.role != "tool" {
+        let who = if message.is_persons() { "person" } else { "agent" };
+        printer.line(&format!(
+            "\n{}  {}",
+            printer.paint(Style::Label, who),
+            printer.paint(Style::Faint, &when)
+        ))?;
+    }
+    message.parts.iter().try_for_each(|part| show_part(part, message.is_persons(), context))
+}
+
+fn show_part(part: &Part, is_persons: bool, context: &Context) -> Done {
+    let printer = &context.printer;
+    let text = part.text.as_deref().unwrap_or_default();
+    let faint = |text: &str| printer.paint(Style::Faint, &escape::line(text));
+    let name = printer.paint(Style::Name, &escape::line(part.name.as_deref().unwrap_or_default()));
+    match part.r#type.as_str() {
+        // Where a program reads it, it is as it was said.
+        "text" if is_persons || !printer.stdout().is_terminal => printer.foreign(text),
+        "text" => render(text, Paper::of(printer.stdout())).iter().try_for_each(|line| printer.line(line)),
+        "thinking" if text.is_empty() => Ok(()),
+        "thinking" => escape::lines(text).lines().try_for_each(|line| printer.line(&faint(line))),
+        "image" => {
+            let kind = part.mime_type.as_deref().unwrap_or("image");
+            printer.line(&faint(&format!("[image, {kind}]")))
+        }
+        "tool_call" => {
+            let arguments = part.arguments.as_deref().unwrap_or_default();
+            let id = part.call_id.as_deref().unwrap_or_default();
+            let short = live::cut(&escape::line(arguments), SHORT);
+            printer.line(&format!("→ {name} {}  {}", faint(&short), faint(id)))
+        }
+        "tool_result" => {
+            let is_good = part.status.as_deref() == Some("success");
+            let (mark, style) = if is_good { ("✓", Style::Good) } else { ("✗", Style::Error) };
+            let said = match (&part.result, &part.message, &part.code) {
+                (Some(result), ..) if is_good => {
+                    result.to::<String>().unwrap_or_else(|_| result.get().to_owned())
+                }
+                (_, Some(message), Some(code)) => format!("{message} ({code})"),
+                (_, message, code) => message.clone().or(code.clone()).unwrap_or_default(),
+            };
+            let short = live::cut(&escape::line(&said), SHORT);
+            printer.line(&format!("{} {name} {}", printer.paint(style, mark), faint(&short)))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,44 @@
+//! `toolway tools show NAME --for API`: a tool as the models of an API are told of it.
+
+use serde::Deserialize;
+use toolway_types::RawJson;
+
+use crate::client::{Client, read};
+use crate::context::Context;
+use crate::print::table::Pairs;
+use crate::print::{escape, json};
+use crate::report::Done;
+
+/// A conversion as the gateway shows it.
+#[derive(Debug, Deserialize)]
+struct Conversion {
+    name: String,
+    r#for: String,
+    definition: Option<RawJson>,
+    #[serde(default)]
+    lost: Vec<String>,
+    not_expressible: Option<String>,
+}
+
+pub(super) async fn show(name: &str, target: &str, client: &Client, context: &Context) -> Done {
+    let text = client.get(&["api", "tools", name], &[("for", target.to_owned())]).await?;
+    let printer = &context.printer;
+    if printer.json {
+        return printer.raw_json(&text);
+    }
+    let found: Conversion = read(&text)?;
+    let mut pairs = Pairs::default();
+    pairs.add("name", &found.name);
+    pairs.add("for", &found.r#for);
+    pairs.maybe("left out", found.not_expressible.as_ref());
+    if found.not_expressible.is_none() {
+        let lost = if found.lost.is_empty() { "nothing".to_owned() } else { found.lost.join("\n") };
+        pairs.add("lost", lost);
+    }
+    pairs.maybe("told", found.definition.map(|raw| escape::json(&json::pretty(raw.get()))));
+    printer.pairs(&pairs)?;
+    if !found.lost.is_empty() {
+        printer.note("what is lost there is enforced all the same: arguments are checked against the tool's own schema");
+    }
+    Ok(())
+}

@@ -1,0 +1,94 @@
+//! Tokens and money, as a person reads them. What is not known is not there, and never shown as 0.
+
+use serde::Deserialize;
+
+/// Tokens of a turn, or of many; none where the model provider does not report it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub(crate) struct Tokens {
+    /// Read.
+    pub(crate) input: Option<u64>,
+    /// Written.
+    pub(crate) output: Option<u64>,
+    /// Of those read, from the provider's cache.
+    pub(crate) cached: Option<u64>,
+    /// Of those written, spent on thinking.
+    pub(crate) reasoning: Option<u64>,
+}
+
+/// What a turn took, in a line; none where nothing is known.
+pub(crate) fn of_turn(tokens: &Tokens, cost: Option<f64>, currency: Option<&str>) -> Option<String> {
+    let part = |amount: Option<u64>, what: &str| match amount {
+        Some(amount @ 1..) => format!(" ({} {what})", count(amount)),
+        _ => String::new(),
+    };
+    let input =
+        tokens.input.map(|input| format!("{} tokens in{}", count(input), part(tokens.cached, "cached")));
+    let output =
+        tokens.output.map(|output| format!("{} out{}", count(output), part(tokens.reasoning, "thinking")));
+    let cost = cost.map(|cost| money(cost, currency));
+    let known: Vec<_> = input.into_iter().chain(output).chain(cost).collect();
+    (!known.is_empty()).then(|| known.join(", "))
+}
+
+/// A number with its thousands apart.
+pub(crate) fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// An amount of money: with two decimals from one on, below that with two digits that say something.
+pub(crate) fn money(amount: f64, currency: Option<&str>) -> String {
+    let mut decimals = 2;
+    let mut least = 0.1;
+    while amount > 0.0 && amount < least && decimals < 8 {
+        decimals += 1;
+        least /= 10.0;
+    }
+    let number = format!("{amount:.decimals$}");
+    match currency {
+        Some(currency) => format!("{number} {}", super::escape::line(currency)),
+        None => number,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_are_readable() {
+        for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
+            assert_eq!(count(number), text);
+        }
+        for (amount, text) in [
+            (0.0, "0.00 USD"),
+            (12.3456, "12.35 USD"),
+            (0.5, "0.50 USD"),
+            (0.0123, "0.012 USD"),
+            (0.000_056_7, "0.000057 USD"),
+        ] {
+            assert_eq!(money(amount, Some("USD")), text);
+        }
+        assert_eq!(money(1.0, None), "1.00");
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_said() {
+        let all = Tokens { input: Some(1200), output: Some(50), cached: Some(1000), reasoning: Some(0) };
+        assert_eq!(
+            of_turn(&all, Some(0.0123), Some("USD")).unwrap(),
+            "1,200 tokens in (1,000 cached), 50 out, 0.012 USD"
+        );
+        let some = Tokens { output: Some(7), ..Tokens::default() };
+        assert_eq!(of_turn(&some, None, None).unwrap(), "7 out");
+        assert_eq!(of_turn(&Tokens::default(), None, None), None);
+    }
+}

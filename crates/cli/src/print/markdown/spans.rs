@@ -1,0 +1,134 @@
+//! Pieces of text with their looks, and lines broken where words end.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// How a piece of text looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Look {
+    pub(super) bold: bool,
+    pub(super) italic: bool,
+    pub(super) struck: bool,
+    pub(super) underlined: bool,
+    pub(super) faint: bool,
+    pub(super) code: bool,
+}
+
+impl Look {
+    /// Of lesser interest.
+    pub(super) const FAINT: Self =
+        Self { bold: false, italic: false, struck: false, underlined: false, faint: true, code: false };
+
+    /// The numbers of a terminal's colours and weights.
+    fn codes(self) -> String {
+        let codes = [
+            (self.bold, "1"),
+            (self.faint, "2"),
+            (self.italic, "3"),
+            (self.underlined, "4"),
+            (self.struck, "9"),
+            (self.code, "36"),
+        ];
+        codes.into_iter().filter(|(has, _)| *has).map(|(_, code)| code).collect::<Vec<_>>().join(";")
+    }
+}
+
+/// A piece of text of one look. It is escaped; a line feed in it ends a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Span {
+    pub(super) text: String,
+    pub(super) look: Look,
+}
+
+impl Span {
+    pub(super) fn new(text: impl Into<String>, look: Look) -> Self {
+        Self { text: text.into(), look }
+    }
+}
+
+/// The text of a line, in colour where it may be used.
+pub(super) fn paint(spans: &[Span], colour: bool) -> String {
+    let mut text = String::new();
+    for Span { text: piece, look } in spans {
+        let codes = if colour { look.codes() } else { String::new() };
+        if codes.is_empty() || piece.is_empty() {
+            text.push_str(piece);
+        } else {
+            text.push_str(&format!("\u{1b}[{codes}m{piece}\u{1b}[0m"));
+        }
+    }
+    text
+}
+
+/// How many columns a line takes.
+pub(super) fn width(spans: &[Span]) -> usize {
+    spans.iter().map(|span| span.text.width()).sum()
+}
+
+/// Lines no wider than this, broken at spaces where there are any; a longer word is broken where it must be.
+pub(super) fn wrap(spans: &[Span], width: usize) -> Vec<Vec<Span>> {
+    let mut lines = Vec::new();
+    let mut line = Line::default();
+    for (c, look) in spans.iter().flat_map(|span| span.text.chars().map(|c| (c, span.look))) {
+        if c == '\n' {
+            lines.push(std::mem::take(&mut line).spans());
+            continue;
+        }
+        let wide = c.width().unwrap_or_default();
+        if line.used + wide > width && !line.chars.is_empty() {
+            // A space at the end of a line is not seen, so it needs no room.
+            if c == ' ' {
+                line.broken_at_space = true;
+                continue;
+            }
+            let rest = if line.broken_at_space { Line::default() } else { line.split_at_space() };
+            lines.push(std::mem::replace(&mut line, rest).spans());
+        }
+        if c == ' ' && line.chars.is_empty() && !lines.is_empty() {
+            continue;
+        }
+        line.push(c, look, wide);
+    }
+    lines.push(line.spans());
+    lines
+}
+
+#[derive(Debug, Default)]
+struct Line {
+    chars: Vec<(char, Look)>,
+    used: usize,
+    /// How many of the characters come before the last space.
+    space: Option<usize>,
+    /// Whether a space came that had no room.
+    broken_at_space: bool,
+}
+
+impl Line {
+    fn push(&mut self, c: char, look: Look, wide: usize) {
+        if c == ' ' {
+            self.space = Some(self.chars.len());
+        }
+        self.chars.push((c, look));
+        self.used += wide;
+    }
+
+    /// Keeps what comes before the last space; gives what comes after it, or nothing where there is none.
+    fn split_at_space(&mut self) -> Self {
+        let Some(space) = self.space.filter(|space| *space > 0) else { return Self::default() };
+        let after = self.chars.split_off(space + 1);
+        self.chars.pop();
+        let used = after.iter().map(|(c, _)| c.width().unwrap_or_default()).sum();
+        Self { chars: after, used, space: None, broken_at_space: false }
+    }
+
+    fn spans(self) -> Vec<Span> {
+        let mut spans: Vec<Span> = Vec::new();
+        let kept = self.chars.len() - self.chars.iter().rev().take_while(|(c, _)| *c == ' ').count();
+        for (c, look) in self.chars.into_iter().take(kept) {
+            match spans.last_mut() {
+                Some(last) if last.look == look => last.text.push(c),
+                _ => spans.push(Span::new(c, look)),
+            }
+        }
+        spans
+    }
+}

@@ -1,0 +1,118 @@
+//! Tables: columns as wide as they need to be, narrower where the paper is; cells of several lines where they must.
+
+use pulldown_cmark::Alignment;
+
+use super::spans::{Look, Span, width, wrap};
+
+/// Between two columns.
+const GAP: &str = " │ ";
+/// A column is not made narrower than this.
+const LEAST: usize = 6;
+
+/// A table as it is read.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    alignments: Vec<Alignment>,
+    /// The first is the head.
+    rows: Vec<Vec<Vec<Span>>>,
+}
+
+impl Table {
+    pub(super) fn new(alignments: Vec<Alignment>) -> Self {
+        Self { alignments, rows: Vec::new() }
+    }
+
+    pub(super) fn row(&mut self) {
+        self.rows.push(Vec::new());
+    }
+
+    pub(super) fn cell(&mut self, text: Vec<Span>) {
+        if let Some(row) = self.rows.last_mut() {
+            row.push(text);
+        }
+    }
+
+    /// The lines, for so many columns.
+    pub(super) fn lines(self, available: usize) -> Vec<Vec<Span>> {
+        match self.widths(available) {
+            Some(widths) => self.as_rows(&widths),
+            None => self.as_blocks(available),
+        }
+    }
+
+    /// How wide each column is; none where they can't fit.
+    fn widths(&self, available: usize) -> Option<Vec<usize>> {
+        let count = self.rows.iter().map(Vec::len).max().unwrap_or_default();
+        let natural =
+            |at: usize| self.rows.iter().filter_map(|row| row.get(at)).map(|cell| width(cell)).max();
+        let mut widths: Vec<usize> = (0..count).map(|at| natural(at).unwrap_or_default()).collect();
+        let gaps = 3 * count.saturating_sub(1);
+        let mut excess = (widths.iter().sum::<usize>() + gaps).saturating_sub(available);
+        while excess > 0 {
+            let widest = widths.iter_mut().max_by_key(|width| **width).filter(|width| **width > LEAST)?;
+            *widest -= 1;
+            excess -= 1;
+        }
+        Some(widths)
+    }
+
+    fn as_rows(&self, widths: &[usize]) -> Vec<Vec<Span>> {
+        let mut lines = Vec::new();
+        for (number, row) in self.rows.iter().enumerate() {
+            let cells: Vec<_> = widths
+                .iter()
+                .enumerate()
+                .map(|(at, width)| row.get(at).map(|cell| wrap(cell, (*width).max(1))).unwrap_or_default())
+                .collect();
+            let height = cells.iter().map(Vec::len).max().unwrap_or_default();
+            lines.extend((0..height).map(|line| self.line(&cells, widths, line)));
+            if number == 0 {
+                let rule: Vec<_> = widths.iter().map(|width| "─".repeat(*width)).collect();
+                lines.push(vec![Span::new(rule.join("─┼─"), Look::FAINT)]);
+            }
+        }
+        lines
+    }
+
+    /// One line of a row.
+    fn line(&self, cells: &[Vec<Vec<Span>>], widths: &[usize], number: usize) -> Vec<Span> {
+        let mut line = Vec::new();
+        for (at, (cell, wide)) in cells.iter().zip(widths).enumerate() {
+            if at > 0 {
+                line.push(Span::new(GAP, Look::FAINT));
+            }
+            let text = cell.get(number).cloned().unwrap_or_default();
+            let free = wide.saturating_sub(width(&text));
+            let before = match self.alignments.get(at) {
+                Some(Alignment::Right) => free,
+                Some(Alignment::Center) => free / 2,
+                _ => 0,
+            };
+            line.push(Span::new(" ".repeat(before), Look::default()));
+            line.extend(text);
+            if at + 1 < cells.len() {
+                line.push(Span::new(" ".repeat(free - before), Look::default()));
+            }
+        }
+        line
+    }
+
+    /// Each row as `title: value` lines.
+    fn as_blocks(&self, available: usize) -> Vec<Vec<Span>> {
+        let mut lines = Vec::new();
+        let mut rows = self.rows.iter();
+        let head = rows.next();
+        for (number, row) in rows.enumerate() {
+            if number > 0 {
+                lines.push(Vec::new());
+            }
+            for (at, cell) in row.iter().enumerate() {
+                let mut text = head.and_then(|head| head.get(at)).cloned().unwrap_or_default();
+                text.push(Span::new(": ", Look::default()));
+                text.extend(cell.iter().cloned());
+                lines.extend(wrap(&text, available));
+            }
+        }
+        lines
+    }
+}

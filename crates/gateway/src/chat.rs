@@ -1,0 +1,165 @@
+//! What is needed to talk to a model: the model providers of `models.toml`, what they cost after `prices.toml`, the
+//! agents of the database and of `agents/*.toml`, and the conversations with them. Nothing here reads a file or makes a client before one is
+//! there or needed.
+
+pub(crate) mod follow;
+pub(crate) mod frames;
+pub(crate) mod input;
+mod keys;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use toolway_agent::agents::{Agents, AgentsParts};
+use toolway_agent::budget::Budgets;
+use toolway_agent::context::ContextSettings;
+use toolway_agent::conversations::{ConversationParts, ConversationSettings, Conversations};
+use toolway_agent::files::FileProblem;
+use toolway_agent::models::{Keys, Models, ModelsParts};
+use toolway_agent::prices::Prices;
+use toolway_core::Engine;
+use toolway_models::transport::Http;
+use toolway_store::{Store, StoreError};
+use toolway_tools::secrets::SecretReader;
+use toolway_types::Clock;
+
+use crate::settings::Settings;
+use crate::toolbox::ToolSurroundings;
+use keys::ProviderKeys;
+
+/// How often the files are looked at.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// What chats are made of.
+pub(crate) struct ChatParts<'s> {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) store: Store,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) data_dir: PathBuf,
+    pub(crate) surroundings: ToolSurroundings,
+    pub(crate) settings: &'s Settings,
+}
+
+/// What is needed to talk to a model.
+#[derive(Debug)]
+pub struct Chat {
+    /// The model providers.
+    pub models: Arc<Models>,
+    /// The agents.
+    pub agents: Arc<Agents>,
+    /// What the models cost.
+    pub prices: Arc<Prices>,
+    /// What is said with them.
+    pub conversations: Arc<Conversations>,
+    budgets: Arc<Budgets>,
+    keys: Arc<ProviderKeys>,
+}
+
+impl Chat {
+    /// Reads the model providers and the agents, which the engine heeds from now on.
+    ///
+    /// # Errors
+    /// Where the store can't be read. What is wrong in a file is kept in [`Chat::problems`].
+    pub(crate) async fn open(parts: ChatParts<'_>) -> Result<Arc<Self>, StoreError> {
+        let ChatParts { engine, store, clock, data_dir, surroundings, settings } = parts;
+        let keys =
+            Arc::new(ProviderKeys::new(&settings.secrets, &data_dir, Arc::clone(&surroundings.secrets)));
+        let tls = surroundings.tls;
+        let models = Models::open(ModelsParts {
+            file: data_dir.join("models.toml"),
+            keys: Arc::clone(&keys) as _,
+            http: Http::new(move || tls.make()),
+        })
+        .await;
+        let agents = Agents::open(AgentsParts {
+            engine: Arc::clone(&engine),
+            store: store.clone(),
+            folder: data_dir.join("agents"),
+            models: Arc::clone(&models),
+            clock: Arc::clone(&clock),
+        })
+        .await?;
+        let prices = Prices::open(data_dir.join("prices.toml")).await;
+        let zones = surroundings.zones;
+        let zone = Arc::new(move || zones.own());
+        let budgets = Arc::new(Budgets::new(store.clone(), Arc::clone(&clock), zone, settings.budget));
+        let conversations = Conversations::new(ConversationParts {
+            engine,
+            store,
+            agents: Arc::clone(&agents),
+            models: Arc::clone(&models),
+            prices: Arc::clone(&prices),
+            budgets: Arc::clone(&budgets),
+            clock,
+            settings: of_settings(settings),
+        });
+        Ok(Arc::new(Self { models, agents, prices, conversations, budgets, keys }))
+    }
+
+    /// Takes other settings, from the next turn on.
+    pub(crate) fn apply(&self, settings: &Settings) {
+        self.conversations.configure(of_settings(settings));
+        self.budgets.configure(settings.budget);
+        self.keys.set(&settings.secrets);
+    }
+
+    /// Reads the model providers, the prices and the agents again. What is wrong in a file is logged, and kept in
+    /// [`Chat::problems`]; what it said before stands.
+    ///
+    /// # Errors
+    /// Where the store can't be read.
+    pub(crate) async fn reload(&self) -> Result<(), StoreError> {
+        // What is wrong in it is kept.
+        let _ = self.models.reload().await;
+        let _ = self.prices.reload().await;
+        self.agents.reload().await
+    }
+
+    /// What is wrong in the files.
+    pub(crate) fn problems(&self) -> Vec<FileProblem> {
+        let mut problems = self.models.problems();
+        problems.extend(self.prices.problems());
+        problems.extend(self.agents.problems());
+        problems
+    }
+
+    async fn has_changed(&self) -> bool {
+        self.models.has_changed().await || self.prices.has_changed().await || self.agents.has_changed().await
+    }
+}
+
+/// The keys of model providers: read where `models.toml` says, secrets by name where the settings say or in the data
+/// folder.
+#[must_use]
+pub fn keys(reader: Arc<dyn SecretReader>, data_dir: &Path, settings: &Settings) -> Arc<dyn Keys> {
+    Arc::new(ProviderKeys::new(&settings.secrets, data_dir, reader))
+}
+
+/// Reads the files again whenever one has changed, until told to stop.
+pub(crate) async fn watch(chat: Arc<Chat>, stop: CancellationToken) {
+    while tokio::time::timeout(LOOK, stop.cancelled()).await.is_err() {
+        if !chat.has_changed().await {
+            continue;
+        }
+        tracing::info!("the files of models, prices or agents have changed");
+        if let Err(error) = chat.reload().await {
+            tracing::warn!(%error, "the agents could not be read again");
+        }
+    }
+}
+
+fn of_settings(settings: &Settings) -> ConversationSettings {
+    let chat = &settings.chat;
+    ConversationSettings {
+        titles: chat.titles,
+        max_tools: chat.max_tools,
+        turns: chat.turns,
+        context: ContextSettings {
+            warn_at: chat.context_warn_at,
+            keep_rounds: chat.context_keep_rounds,
+            reserve: chat.context_reserve,
+        },
+    }
+}

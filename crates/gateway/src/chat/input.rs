@@ -1,0 +1,135 @@
+//! A person's message as the parts that a model reads: text, and the pictures and texts that were attached.
+
+use std::fmt;
+
+use base64::Engine as _;
+use base64::alphabet;
+use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
+use toolway_models::Part;
+use toolway_types::ContentPart;
+
+/// Longest text of a message, in bytes.
+pub(crate) const MAX_TEXT: usize = 1 << 20;
+/// Most attachments of a message.
+pub(crate) const MAX_ATTACHMENTS: usize = 32;
+/// The pictures that models read.
+const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/// As others write it, whose last bits may be anything.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
+);
+
+/// Why a message can't be sent to a model.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum BadMessage {
+    /// There is nothing in it.
+    #[error("the message is empty")]
+    Empty,
+    /// Its text is too long.
+    #[error("the message is longer than {MAX_TEXT} bytes")]
+    TooLong,
+    /// It has too much attached.
+    #[error("the message has {0} attachments; it may have {MAX_ATTACHMENTS}")]
+    TooMany(usize),
+    /// Something attached is nothing that a model reads.
+    #[error("attachments[{at}]: {problem}")]
+    Attachment {
+        /// Which, from 0.
+        at: usize,
+        /// Why.
+        problem: BadAttachment,
+    },
+}
+
+/// Why something can't be attached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum BadAttachment {
+    /// A picture in a form that models don't read.
+    Picture(String),
+    /// Data that is not base64.
+    Base64,
+    /// Too long a text.
+    TooLong,
+    /// Something else.
+    Kind(&'static str),
+}
+
+impl fmt::Display for BadAttachment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Picture(form) => {
+                write!(f, "a picture of the type {form:?}; models read {}", PICTURES.join(", "))
+            }
+            Self::Base64 => f.write_str("its data is not base64"),
+            Self::TooLong => write!(f, "its text is longer than {MAX_TEXT} bytes"),
+            Self::Kind(kind) => write!(f, "{kind} can't be sent to a model; pictures and texts can"),
+        }
+    }
+}
+
+/// What a model reads of a message.
+///
+/// # Errors
+/// [`BadMessage`].
+pub(crate) fn parts(content: String, attachments: &[ContentPart]) -> Result<Vec<Part>, BadMessage> {
+    if content.len() > MAX_TEXT {
+        return Err(BadMessage::TooLong);
+    }
+    if attachments.len() > MAX_ATTACHMENTS {
+        return Err(BadMessage::TooMany(attachments.len()));
+    }
+    let mut parts = Vec::with_capacity(attachments.len() + 1);
+    if !content.trim().is_empty() {
+        parts.push(Part::text(content));
+    }
+    for (at, attachment) in attachments.iter().enumerate() {
+        parts.push(attached(attachment).map_err(|problem| BadMessage::Attachment { at, problem })?);
+    }
+    if parts.is_empty() { Err(BadMessage::Empty) } else { Ok(parts) }
+}
+
+fn attached(part: &ContentPart) -> Result<Part, BadAttachment> {
+    match part {
+        ContentPart::Text { text } => bounded(text.clone()),
+        ContentPart::Image { data, mime_type } => picture(data.clone(), mime_type),
+        ContentPart::Audio { .. } => Err(BadAttachment::Kind("sound")),
+        ContentPart::ResourceLink { .. } => Err(BadAttachment::Kind("a link")),
+        ContentPart::Resource { resource } => {
+            let field = |name: &str| resource.get(name).and_then(serde_json::Value::as_str);
+            if let Some(text) = field("text") {
+                let uri = field("uri").unwrap_or_default();
+                return bounded(if uri.is_empty() { text.to_owned() } else { format!("{uri}:\n{text}") });
+            }
+            match (field("blob"), field("mimeType")) {
+                (Some(blob), Some(form)) => picture(blob.to_owned(), form),
+                _ => Err(BadAttachment::Kind("a file of unknown type")),
+            }
+        }
+    }
+}
+
+fn bounded(text: String) -> Result<Part, BadAttachment> {
+    if text.len() > MAX_TEXT { Err(BadAttachment::TooLong) } else { Ok(Part::text(text)) }
+}
+
+/// A picture, where models read its form and its data is what it says.
+///
+/// # Errors
+/// [`BadAttachment`].
+pub(crate) fn picture(data: String, mime_type: &str) -> Result<Part, BadAttachment> {
+    let form = mime_type.trim().to_ascii_lowercase();
+    // Often written so, and understood by nobody else.
+    let form = if form == "image/jpg" { "image/jpeg".to_owned() } else { form };
+    if !PICTURES.contains(&form.as_str()) {
+        return Err(BadAttachment::Picture(mime_type.to_owned()));
+    }
+    if data.is_empty() || BASE64.decode(&data).is_err() {
+        return Err(BadAttachment::Base64);
+    }
+    Ok(Part::Image { data, mime_type: form })
+}
+
+#[cfg(test)]
+mod tests;

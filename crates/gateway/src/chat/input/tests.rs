@@ -1,0 +1,81 @@
+use serde_json::json;
+
+use super::*;
+
+fn read(content: &str, attachments: serde_json::Value) -> Result<Vec<Part>, String> {
+    let attachments: Vec<ContentPart> = serde_json::from_value(attachments).unwrap();
+    parts(content.to_owned(), &attachments).map_err(|bad| bad.to_string())
+}
+
+fn image(mime_type: &str) -> Part {
+    Part::Image { data: "iVBORw0=".to_owned(), mime_type: mime_type.to_owned() }
+}
+
+#[test]
+fn text_comes_first_and_attachments_in_their_order() {
+    let attachments = json!([
+        {"type": "image", "data": "iVBORw0=", "mimeType": "image/png"},
+        {"type": "text", "text": "a note"},
+        {"type": "image", "data": "iVBORw0=", "mimeType": "IMAGE/JPG"},
+        {"type": "resource", "resource": {"uri": "file:///a.txt", "text": "of a file"}},
+        {"type": "resource", "resource": {"uri": "file:///a.png", "mimeType": "image/webp", "blob": "iVBORw0="}},
+    ]);
+    let expected = vec![
+        Part::text("what is this?"),
+        image("image/png"),
+        Part::text("a note"),
+        image("image/jpeg"),
+        Part::text("file:///a.txt:\nof a file"),
+        image("image/webp"),
+    ];
+    assert_eq!(read("what is this?", attachments), Ok(expected));
+}
+
+#[test]
+fn a_picture_needs_no_words_and_words_are_more_than_spaces() {
+    let picture = json!([{"type": "image", "data": "iVBORw0=", "mimeType": "image/gif"}]);
+    assert_eq!(read(" \n", picture), Ok(vec![image("image/gif")]));
+    assert_eq!(read(" \n\t", json!([])), Err("the message is empty".to_owned()));
+    assert_eq!(read(" a ", json!([])), Ok(vec![Part::text(" a ")]), "what was said is kept as it was said");
+}
+
+#[test]
+fn what_no_model_reads_is_refused_with_its_place() {
+    for (attachment, problem) in [
+        (
+            json!({"type": "image", "data": "iVBORw0=", "mimeType": "image/tiff"}),
+            "a picture of the type \"image/tiff\"; models read image/png, image/jpeg, image/gif, image/webp",
+        ),
+        (json!({"type": "image", "data": "no base64", "mimeType": "image/png"}), "its data is not base64"),
+        (json!({"type": "image", "data": "", "mimeType": "image/png"}), "its data is not base64"),
+        (
+            json!({"type": "audio", "data": "AA==", "mimeType": "audio/wav"}),
+            "sound can't be sent to a model; pictures and texts can",
+        ),
+        (
+            json!({"type": "resource_link", "uri": "https://example.org/x", "name": "x"}),
+            "a link can't be sent to a model; pictures and texts can",
+        ),
+        (
+            json!({"type": "resource", "resource": {"uri": "x", "blob": "AA=="}}),
+            "a file of unknown type can't be sent to a model; pictures and texts can",
+        ),
+    ] {
+        let refused = read("look", json!([{"type": "text", "text": "x"}, attachment]));
+        assert_eq!(refused, Err(format!("attachments[1]: {problem}")));
+    }
+}
+
+#[test]
+fn a_message_has_bounds() {
+    assert!(read(&"x".repeat(MAX_TEXT), json!([])).is_ok());
+    assert_eq!(
+        read(&"x".repeat(MAX_TEXT + 1), json!([])),
+        Err("the message is longer than 1048576 bytes".to_owned())
+    );
+    let many = |count: usize| json!(vec![json!({"type": "text", "text": "x"}); count]);
+    assert!(read("", many(MAX_ATTACHMENTS)).is_ok());
+    assert_eq!(read("", many(33)), Err("the message has 33 attachments; it may have 32".to_owned()));
+    let long = json!([{"type": "text", "text": "x".repeat(MAX_TEXT + 1)}]);
+    assert_eq!(read("", long), Err("attachments[0]: its text is longer than 1048576 bytes".to_owned()));
+}

@@ -1,0 +1,196 @@
+//! The door `/v1` for programs that speak to OpenAI: its models are the agents, and a chat completion is a turn with
+//! one. Nothing is kept of it but the records of its calls and what it cost: the caller brings the whole
+//! conversation. docs/openai-door.md says what is the same and what is not.
+
+mod error;
+mod history;
+mod reply;
+mod request;
+mod stream;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{FromRequestParts, Path, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use http::request::Parts;
+use http::{HeaderMap, Method, Uri};
+use serde::Serialize;
+use toolway_agent::event::{TurnEvent, TurnStatus};
+use toolway_agent::turn::{StatelessRequest, TurnViewer};
+
+use self::error::DoorError;
+use self::reply::{Answer, Calls, Head};
+use self::request::{Asked, read};
+use super::extract::{expect_json, read_body};
+use crate::access::{Caller, TokenState};
+use crate::state::App;
+
+/// How long an answer waits for the turn's first word, so that a turn that fails at once has a status that says so.
+const FIRST: Duration = Duration::from_secs(15);
+/// What may stand before an agent's name.
+const PREFIX: &str = "toolway/";
+
+/// The door.
+pub(super) fn routes() -> Router<Arc<App>> {
+    let door = Router::new()
+        .route("/models", get(list))
+        .route("/models/{*id}", get(show))
+        .route("/chat/completions", post(complete))
+        .fallback(no_such_path)
+        .method_not_allowed_fallback(no_such_method);
+    Router::new().nest("/v1", door)
+}
+
+/// Whoever may talk to agents.
+struct DoorCaller(Arc<TokenState>);
+
+impl FromRequestParts<Arc<App>> for DoorCaller {
+    type Rejection = DoorError;
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, DoorError> {
+        let Caller(token) = Caller::from_request_parts(parts, app).await?;
+        Ok(Self(token))
+    }
+}
+
+/// An agent as OpenAI shows a model.
+#[derive(Debug, Serialize)]
+struct Model {
+    id: String,
+    object: &'static str,
+    /// Seconds since the Unix epoch; it is not known when an agent was made.
+    created: i64,
+    owned_by: &'static str,
+}
+
+impl Model {
+    fn of(agent: &str) -> Self {
+        Self { id: agent.to_owned(), object: "model", created: 0, owned_by: "toolway" }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct ModelList {
+    object: &'static str,
+    data: Vec<Model>,
+}
+
+/// The agent that a token may talk to, by the name of a model.
+fn agent_of<'n>(token: &TokenState, model: &'n str) -> Result<&'n str, DoorError> {
+    let agent = model.strip_prefix(PREFIX).unwrap_or(model);
+    match token.principal.agent.as_deref() {
+        Some(bound) if bound != agent => Err(super::agent_forbidden(bound, agent).into()),
+        _ => Ok(agent),
+    }
+}
+
+async fn list(DoorCaller(token): DoorCaller, State(app): State<Arc<App>>) -> Json<ModelList> {
+    let agents = app.chat.agents.list().into_iter();
+    let mine = agents.filter(|view| {
+        let bound = token.principal.agent.as_deref();
+        bound.is_none_or(|bound| bound == view.definition.name)
+    });
+    let data = mine.map(|view| Model::of(&view.definition.name)).collect();
+    Json(ModelList { object: "list", data })
+}
+
+async fn show(
+    DoorCaller(token): DoorCaller,
+    State(app): State<Arc<App>>,
+    id: Path<String>,
+) -> Result<Json<Model>, DoorError> {
+    let agent = agent_of(&token, &id)?;
+    let view = app.chat.agents.view(agent).map_err(|unknown| DoorError::no_such_model(&unknown))?;
+    Ok(Json(Model::of(&view.definition.name)))
+}
+
+async fn complete(
+    DoorCaller(token): DoorCaller,
+    State(app): State<Arc<App>>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, DoorError> {
+    expect_json(&headers)?;
+    let bytes = read_body(&headers, body, app.settings.limits.frame_bytes).await?;
+    // Pictures make it long.
+    let asked = tokio::task::spawn_blocking(move || read(&bytes)).await;
+    let asked = asked.map_err(|error| super::error::internal(&error))??;
+    let agent = agent_of(&token, &asked.model)?.to_owned();
+    let Asked { model, stream, include_usage, system, messages, client_tools, tool_choice, output, options } =
+        asked;
+    let turn = StatelessRequest {
+        agent,
+        principal: Arc::clone(&token.principal),
+        system,
+        messages,
+        client_tools,
+        tool_choice,
+        output,
+        options,
+    };
+    let viewer = app.chat.conversations.complete(turn).await?;
+    let head = Head::new(&viewer.turn, model, app.clock.now_ms());
+    if !stream {
+        return answer(&token, viewer, &head).await;
+    }
+    let TurnViewer { mut events, .. } = viewer;
+    let first = tokio::time::timeout(FIRST, first(&token, &mut events)).await;
+    let first = first.ok().transpose()?;
+    Ok(stream::respond(token, head, include_usage, first, events))
+}
+
+/// The first event of a turn; where it has failed by then, that is the answer.
+async fn first(
+    token: &TokenState,
+    events: &mut tokio::sync::mpsc::Receiver<TurnEvent>,
+) -> Result<TurnEvent, DoorError> {
+    let event = next(token, events).await?;
+    if let TurnEvent::Ended(end) = &event {
+        match &end.status {
+            TurnStatus::Done => {}
+            TurnStatus::Aborted => return Err(DoorError::aborted()),
+            TurnStatus::Failed(why) => return Err(DoorError::failed(why)),
+        }
+    }
+    Ok(event)
+}
+
+/// The next event of a turn, as long as the token counts that asked for it.
+async fn next(
+    token: &TokenState,
+    events: &mut tokio::sync::mpsc::Receiver<TurnEvent>,
+) -> Result<TurnEvent, DoorError> {
+    tokio::select! {
+        event = events.recv() => event.ok_or_else(DoorError::lost),
+        why = token.ended() => Err(DoorError::token_ended(why)),
+    }
+}
+
+/// The whole answer, at its end. Dropping this, as when the request is closed, ends the turn.
+async fn answer(token: &TokenState, viewer: TurnViewer, head: &Head) -> Result<Response, DoorError> {
+    let TurnViewer { mut events, .. } = viewer;
+    let mut calls = Calls::default();
+    loop {
+        match next(token, &mut events).await? {
+            TurnEvent::Ended(end) => {
+                return match &end.status {
+                    TurnStatus::Done => Ok(Json(Answer::new(head, &end, calls)).into_response()),
+                    TurnStatus::Aborted => Err(DoorError::aborted()),
+                    TurnStatus::Failed(why) => Err(DoorError::failed(why)),
+                };
+            }
+            event => calls.note(&event),
+        }
+    }
+}
+
+async fn no_such_path(uri: Uri) -> DoorError {
+    DoorError::unknown_path(&format!("nothing answers at /v1{}", uri.path()))
+}
+
+async fn no_such_method(method: Method, uri: Uri) -> DoorError {
+    DoorError::unknown_method(&format!("/v1{} does not answer {method}", uri.path()))
+}

@@ -1,0 +1,195 @@
+//! Refusals in the form that OpenAI's have, which its libraries turn into their own errors.
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use http::header::{ALLOW, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::{HeaderName, HeaderValue, StatusCode};
+use serde::Serialize;
+use toolway_agent::agents::NoSuchAgent;
+use toolway_agent::conversations::TurnRefused;
+use toolway_agent::event::{TurnFailure, TurnFailureCode};
+
+use crate::access::Ended;
+use crate::http::ApiError;
+
+/// Tells OpenAI's libraries whether to ask again.
+const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
+
+/// A refusal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct DoorError {
+    pub(super) status: StatusCode,
+    /// The kind of refusal, in OpenAI's words.
+    pub(super) kind: &'static str,
+    /// For programs.
+    pub(super) code: String,
+    /// In words, with what to do about it.
+    pub(super) message: String,
+    /// The field of the request that is at fault.
+    pub(super) param: Option<String>,
+    /// Whether the same request may succeed when it is made again.
+    is_retryable: bool,
+    retry_after: Option<Duration>,
+}
+
+/// A refusal as it is written, also in the middle of a stream.
+#[derive(Debug, Serialize)]
+pub(super) struct Written<'e> {
+    error: Words<'e>,
+}
+
+#[derive(Debug, Serialize)]
+struct Words<'e> {
+    message: &'e str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    param: Option<&'e str>,
+    code: &'e str,
+}
+
+const INVALID: &str = "invalid_request_error";
+const SERVER: &str = "server_error";
+
+impl DoorError {
+    fn new(status: StatusCode, kind: &'static str, code: &str, message: impl Into<String>) -> Self {
+        Self {
+            status,
+            kind,
+            code: code.to_owned(),
+            message: message.into(),
+            param: None,
+            is_retryable: false,
+            retry_after: None,
+        }
+    }
+
+    /// A field of the request can't be used.
+    pub(super) fn invalid(param: impl Into<String>, message: impl Into<String>) -> Self {
+        let refused = Self::new(StatusCode::BAD_REQUEST, INVALID, "invalid_value", message);
+        Self { param: Some(param.into()), ..refused }
+    }
+
+    /// A field of the request asks for what is not had here.
+    pub(super) fn unsupported(param: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { code: "unsupported_parameter".to_owned(), ..Self::invalid(param, message) }
+    }
+
+    /// There is no such agent.
+    pub(super) fn no_such_model(unknown: &NoSuchAgent) -> Self {
+        let mut words = format!("The model `{}` does not exist: {unknown}", unknown.name);
+        if !unknown.close.is_empty() {
+            words.push_str(&format!("; did you mean {}?", unknown.close.join(" or ")));
+        }
+        let refused = Self::new(StatusCode::NOT_FOUND, INVALID, "model_not_found", words);
+        Self { param: Some("model".to_owned()), ..refused }
+    }
+
+    pub(super) fn unknown_path(words: &str) -> Self {
+        Self::new(StatusCode::NOT_FOUND, INVALID, "unknown_url", words)
+    }
+
+    pub(super) fn unknown_method(words: &str) -> Self {
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, INVALID, "method_not_allowed", words)
+    }
+
+    /// Somebody stopped the turn.
+    pub(super) fn aborted() -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, SERVER, "aborted", "the turn was stopped")
+    }
+
+    /// The turn is gone without a word.
+    pub(super) fn lost() -> Self {
+        let words = "the turn was lost; the gateway's log says why";
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, SERVER, "internal", words)
+    }
+
+    /// The token ended in the middle.
+    pub(super) fn token_ended(why: Ended) -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, INVALID, "invalid_api_key", why.reason())
+    }
+
+    /// A turn failed.
+    pub(super) fn failed(why: &TurnFailure) -> Self {
+        use TurnFailureCode as Code;
+        let (status, kind, code, is_retryable) = match why.code {
+            Code::NoModel => (StatusCode::SERVICE_UNAVAILABLE, SERVER, "no_model", false),
+            Code::Auth => (StatusCode::BAD_GATEWAY, SERVER, "provider_auth", false),
+            Code::Provider => (StatusCode::BAD_GATEWAY, SERVER, "provider_failed", true),
+            Code::LimitReached => (StatusCode::INTERNAL_SERVER_ERROR, SERVER, "limit_reached", false),
+            Code::BudgetExceeded => {
+                (StatusCode::TOO_MANY_REQUESTS, "insufficient_quota", "insufficient_quota", false)
+            }
+            Code::ContextTooLong => (StatusCode::BAD_REQUEST, INVALID, "context_length_exceeded", false),
+            Code::ShuttingDown => (StatusCode::SERVICE_UNAVAILABLE, SERVER, "shutting_down", true),
+            Code::Internal => (StatusCode::INTERNAL_SERVER_ERROR, SERVER, "internal", false),
+        };
+        let message = with_hint(&why.message, why.hint.as_deref());
+        Self { is_retryable, ..Self::new(status, kind, code, message) }
+    }
+
+    /// As it is written.
+    pub(super) fn written(&self) -> Written<'_> {
+        let Self { message, kind, param, code, .. } = self;
+        Written { error: Words { message, kind, param: param.as_deref(), code } }
+    }
+}
+
+fn with_hint(message: &str, hint: Option<&str>) -> String {
+    hint.map_or_else(|| message.to_owned(), |hint| format!("{message} ({hint})"))
+}
+
+impl From<ApiError> for DoorError {
+    fn from(error: ApiError) -> Self {
+        let message = with_hint(&error.message, error.hint.as_deref());
+        let (kind, code) = match error.status {
+            StatusCode::UNAUTHORIZED => (INVALID, "invalid_api_key"),
+            StatusCode::FORBIDDEN => ("permission_error", &*error.code),
+            StatusCode::TOO_MANY_REQUESTS => ("rate_limit_error", "rate_limit_exceeded"),
+            status if status.is_server_error() => (SERVER, &*error.code),
+            _ => (INVALID, &*error.code),
+        };
+        let is_retryable = match error.status {
+            StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT => true,
+            status => status.is_server_error(),
+        };
+        let refused = Self::new(error.status, kind, code, message);
+        Self { is_retryable, retry_after: error.retry_after, ..refused }
+    }
+}
+
+impl From<TurnRefused> for DoorError {
+    fn from(refused: TurnRefused) -> Self {
+        match refused {
+            TurnRefused::UnknownAgent(unknown) => Self::no_such_model(&unknown),
+            TurnRefused::NoUserMessage | TurnRefused::Empty => Self::invalid("messages", refused.to_string()),
+            refused => ApiError::from(refused).into(),
+        }
+    }
+}
+
+impl IntoResponse for DoorError {
+    fn into_response(self) -> Response {
+        let mut response = (self.status, Json(self.written())).into_response();
+        let headers = response.headers_mut();
+        headers
+            .insert(SHOULD_RETRY, HeaderValue::from_static(if self.is_retryable { "true" } else { "false" }));
+        match self.status {
+            StatusCode::UNAUTHORIZED => {
+                headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            }
+            StatusCode::METHOD_NOT_ALLOWED => {
+                headers.entry(ALLOW).or_insert(HeaderValue::from_static("GET, POST"));
+            }
+            _ => {}
+        }
+        if let Some(wait) = self.retry_after {
+            headers.insert(RETRY_AFTER, HeaderValue::from(wait.as_secs().saturating_add(1)));
+        }
+        response
+    }
+}
+
+#[cfg(test)]
+mod tests;

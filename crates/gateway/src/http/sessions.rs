@@ -1,0 +1,323 @@
+//! `/api/sessions`: conversations. Everybody sees their own; an owner sees all.
+
+mod view;
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use serde::{Deserialize, Serialize};
+use toolway_agent::conversations::{AbortStatus, ExportForm, SessionFilter};
+use utoipa::{IntoParams, ToSchema};
+
+use self::view::{MessageListView, SessionDetailView, SessionListView, SessionView};
+use super::error::ErrorBody;
+use super::given::MAX_TEXT;
+use super::resources::{Resources, resources};
+use super::{ApiError, JsonBody, PathOf, QueryOf};
+use crate::access::Caller;
+use crate::state::App;
+
+/// Most sessions, or messages, on a page.
+const MAX_PAGE: usize = 1000;
+/// Messages on a page where nothing is said.
+const PAGE: usize = 50;
+/// Longest text that is looked for, in characters.
+const MAX_SEARCH: usize = 256;
+
+pub(super) fn routes() -> Resources {
+    resources!(list, show, rename, remove, messages, export, abort)
+}
+
+/// Which sessions.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct ListQuery {
+    /// With this text in the title or in a message.
+    #[param(nullable = false, min_length = 1, max_length = 256)]
+    search: Option<String>,
+    /// In which this agent was last talked to.
+    #[param(nullable = false)]
+    agent: Option<String>,
+    /// Of this principal: a token's id. For the owner.
+    #[param(nullable = false)]
+    principal: Option<String>,
+    /// The `next` of the page before, with the same filters.
+    #[param(nullable = false)]
+    before: Option<String>,
+    /// How many; 50 where nothing is said.
+    #[param(nullable = false, minimum = 1, maximum = 1000)]
+    limit: Option<usize>,
+}
+
+fn page(limit: Option<usize>) -> Result<usize, ApiError> {
+    let limit = limit.unwrap_or(PAGE);
+    match (1..=MAX_PAGE).contains(&limit) {
+        true => Ok(limit),
+        false => Err(ApiError::malformed(format!("limit is {limit}; it may be 1 to {MAX_PAGE}"))),
+    }
+}
+
+/// List sessions
+///
+/// Those in which something was said last first.
+#[utoipa::path(
+    get,
+    path = "/api/sessions",
+    tag = "chat",
+    params(ListQuery),
+    responses(
+        (status = 200, description = "A page of sessions.", body = SessionListView),
+        (status = 503, description = "They could not be read.", body = ErrorBody),
+    )
+)]
+async fn list(
+    Caller(token): Caller,
+    State(app): State<Arc<App>>,
+    QueryOf(query): QueryOf<ListQuery>,
+) -> Result<Json<SessionListView>, ApiError> {
+    let length = query.search.as_ref().map_or(1, |text| text.chars().count());
+    if !(1..=MAX_SEARCH).contains(&length) {
+        let words = format!("search has {length} characters; it may have 1 to {MAX_SEARCH}");
+        return Err(ApiError::malformed(words));
+    }
+    let filter = SessionFilter {
+        text: query.search,
+        agent: query.agent,
+        principal: query.principal,
+        before: query.before,
+        limit: Some(page(query.limit)?),
+    };
+    let list = app.chat.conversations.list(&token.principal, &filter).await?;
+    Ok(Json(list.into()))
+}
+
+/// Show a session
+///
+/// With the newest of its messages and turns.
+#[utoipa::path(
+    get,
+    path = "/api/sessions/{id}",
+    tag = "chat",
+    params(("id" = String, Path, description = "The session's id.")),
+    responses(
+        (status = 200, description = "The session.", body = SessionDetailView),
+        (status = 404, description = "There is no such session, or not for this caller.", body = ErrorBody),
+        (status = 503, description = "It could not be read.", body = ErrorBody),
+    )
+)]
+async fn show(
+    Caller(token): Caller,
+    State(app): State<Arc<App>>,
+    PathOf(id): PathOf<String>,
+) -> Result<Json<SessionDetailView>, ApiError> {
+    let detail = app.chat.conversations.detail(&token.principal, &id).await?;
+    Ok(Json(detail.into()))
+}
+
+/// What to change about a session.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct Changed {
+    /// Its title; an empty one takes the title away, and a model may give it another.
+    #[schema(max_length = 128)]
+    title: String,
+}
+
+/// Rename a session
+///
+/// A title that a person gave stays.
+#[utoipa::path(
+    patch,
+    path = "/api/sessions/{id}",
+    tag = "chat",
+    params(("id" = String, Path, description = "The session's id.")),
+    request_body = Changed,
+    responses(
+        (status = 200, description = "The session.", body = SessionView),
+        (status = 404, description = "There is no such session, or not for this caller.", body = ErrorBody),
+        (status = 503, description = "It could not be kept.", body = ErrorBody),
+    )
+)]
+async fn rename(
+    Caller(token): Caller,
+    State(app): State<Arc<App>>,
+    PathOf(id): PathOf<String>,
+    JsonBody(body): JsonBody<Changed>,
+) -> Result<Json<SessionView>, ApiError> {
+    let length = body.title.chars().count();
+    if length > MAX_TEXT {
+        let words = format!("title has {length} characters; it may have {MAX_TEXT}");
+        return Err(ApiError::malformed(words));
+    }
+    let summary = app.chat.conversations.rename(&token.principal, &id, &body.title).await?;
+    Ok(Json(summary.into()))
+}
+
+/// What to remove with a session.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct RemoveQuery {
+    /// Whether the records of its calls are removed as well. For the owner.
+    #[param(nullable = false)]
+    calls: Option<bool>,
+}
+
+/// Remove a session
+///
+/// With all that was said in it. A turn that runs in it is ended. What it used and cost stays counted.
+#[utoipa::path(
+    delete,
+    path = "/api/sessions/{id}",
+    tag = "chat",
+    params(("id" = String, Path, description = "The session's id."), RemoveQuery),
+    responses(
+        (status = 204, description = "It is gone."),
+        (status = 404, description = "There is no such session, or not for this caller.", body = ErrorBody),
+        (status = 503, description = "It could not be removed.", body = ErrorBody),
+    )
+)]
+async fn remove(
+    Caller(token): Caller,
+    State(app): State<Arc<App>>,
+    PathOf(id): PathOf<String>,
+    QueryOf(query): QueryOf<RemoveQuery>,
+) -> Result<StatusCode, ApiError> {
+    let with_calls = query.calls.unwrap_or_default();
+    if with_calls && !token.role().is_owner() {
+        let words = "only the owner may remove records of calls";
+        return Err(ApiError::new(StatusCode::FORBIDDEN, "forbidden", words).with_hint("leave `calls` out"));
+    }
+    app.chat.conversations.delete(&token.principal, &id, with_calls).await?;
+    tracing::info!(session = id, by = %token.id(), with_calls, "a session was removed");
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Which messages.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct MessagesQuery {
+    /// Those before this number; the newest where nothing is said.
+    #[param(nullable = false, minimum = 0)]
+    before: Option<u64>,
+    /// How many; 50 where nothing is said.
+    #[param(nullable = false, minimum = 1, maximum = 1000)]
+    limit: Option<usize>,
+}
+
+/// Show messages
+///
+/// The newest before a number, or of all; the oldest of them first.
+#[utoipa::path(
+    get,
+    path = "/api/sessions/{id}/messages",
+    tag = "chat",
+    params(("id" = String, Path, description = "The session's id."), MessagesQuery),
+    responses(
+        (status = 200, description = "The messages.", body = MessageListView),
+        (status = 404, description = "There is no such session, or not for this caller.", body = ErrorBody),
+        (status = 503, description = "They could not be read.", body = ErrorBody),
+    )
+)]
+async fn messages(
+    Caller(token): Caller,
+    State(app): State<Arc<App>>,
+    PathOf(id): PathOf<String>,
+    QueryOf(query): QueryOf<MessagesQuery>,
+) -> Result<Json<MessageListView>, ApiError> {
+    let limit = page(query.limit)?;
+    let list = app.chat.conversations.messages(&token.principal, &id, query.before, limit).await?;
+    Ok(Json(list.into()))
+}
+
+/// The form of an export.
+#[derive(Debug, Clone, Copy, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum FormWord {
+    /// For people.
+    #[default]
+    Markdown,
+    /// For programs.
+    Json,
+}
+
+/// How to export.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct ExportQuery {
+    /// `markdown`, where nothing is said, or `json`.
+    #[param(inline)]
+    #[serde(default)]
+    form: FormWord,
+}
+
+/// Export a session
+///
+/// All of it, as a text.
+#[utoipa::path(
+    get,
+    path = "/api/sessions/{id}/export",
+    tag = "chat",
+    params(("id" = String, Path, description = "The session's id."), ExportQuery),
+    responses(
+        (status = 200, description = "The session.", content(
+            (String = "text/markdown"),
+            (serde_json::Value = "application/json"),
+        )),
+        (status = 404, description = "There is no such session, or not for this caller.", body = ErrorBody),
+        (status = 503, description = "It could not be read.", body = ErrorBody),
+    )
+)]
+async fn export(
+    Caller(token): Caller,
+    State(app): State<Arc<App>>,
+    PathOf(id): PathOf<String>,
+    QueryOf(query): QueryOf<ExportQuery>,
+) -> Result<Response, ApiError> {
+    let (form, kind, name) = match query.form {
+        FormWord::Markdown => (ExportForm::Markdown, "text/markdown; charset=utf-8", "session.md"),
+        FormWord::Json => (ExportForm::Json, "application/json", "session.json"),
+    };
+    let text = app.chat.conversations.export(&token.principal, &id, form).await?;
+    let disposition = format!("attachment; filename=\"{name}\"");
+    Ok(([(CONTENT_TYPE, kind.to_owned()), (CONTENT_DISPOSITION, disposition)], text).into_response())
+}
+
+/// What became of the wish to end a turn.
+#[derive(Debug, Serialize, ToSchema)]
+struct AbortAnswer {
+    /// `aborting`, or `idle` where no turn runs.
+    status: &'static str,
+}
+
+/// End the turn that runs in a session
+///
+/// What was said stays. The turn is over a moment later.
+#[utoipa::path(
+    post,
+    path = "/api/sessions/{id}/abort",
+    tag = "chat",
+    params(("id" = String, Path, description = "The session's id.")),
+    responses(
+        (status = 200, description = "What became of it.", body = AbortAnswer),
+        (status = 404, description = "There is no such session, or not for this caller.", body = ErrorBody),
+    )
+)]
+async fn abort(
+    Caller(token): Caller,
+    State(app): State<Arc<App>>,
+    PathOf(id): PathOf<String>,
+) -> Result<Json<AbortAnswer>, ApiError> {
+    let status = match app.chat.conversations.abort(&token.principal, &id).await? {
+        AbortStatus::Aborting => "aborting",
+        AbortStatus::Idle => "idle",
+    };
+    Ok(Json(AbortAnswer { status }))
+}

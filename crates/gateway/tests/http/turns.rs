@@ -1,0 +1,424 @@
+//! Turns over WebSocket: what is said, called and answered, as both versions are shown it.
+
+use serde_json::{Value, json};
+use toolway_fake_models::{Answer, Failure, ResponseEnd, Step, When};
+
+use crate::talking::{Talking, message, tools};
+use crate::websocket::Peer;
+
+#[tokio::test]
+async fn a_message_is_answered_in_pieces_and_then_whole() {
+    let it = Talking::new().await;
+    it.fakes.answer(Answer::new().says(["Hel", "lo."]).usage(12, 3));
+    let mut chat = it.client().await;
+    chat.say(message("hi")).await;
+    let mut text = String::new();
+    let done = loop {
+        let frame = chat.hear().await;
+        match frame["type"].as_str() {
+            Some("chunk") => text.push_str(frame["content"].as_str().unwrap()),
+            _ => break frame,
+        }
+    };
+    assert_eq!(text, "Hello.");
+    assert_eq!(
+        done,
+        json!({"type": "done", "full_response": "Hello.", "rounds": 1, "tool_calls": 0, "finish": "stop",
+               "usage": {"input": 12, "output": 3, "cached": done["usage"]["cached"], "reasoning": done["usage"]["reasoning"]}})
+    );
+    assert_eq!(it.fakes.requests()[0].said.last_user_text(), "hi");
+}
+
+/// A client of version 1: everything at once, its own tool on the same socket, and nothing that it would not know.
+#[tokio::test]
+async fn a_client_of_version_1_registers_chats_and_runs_its_tool_on_one_socket() {
+    let it = Talking::new().await;
+    it.fakes.when(When::user(), Answer::new().says(["One moment."]).call("device_info", json!({})));
+    it.fakes.when(When::result_of("device_info"), Answer::text("It is a Pixel 8."));
+    let token = it.token("companion").await;
+    let mut phone = Peer::open(&it.bench, "/ws/chat?session_id=phone-1&name=Pixel", &token, None).await;
+    // Waiting for nothing.
+    phone.say(json!({"type": "connect", "session_id": "phone-1", "device_name": "Pixel 8", "capabilities": ["chat"]})).await;
+    phone.say(json!({"type": "register_tools", "tools": tools(&["device_info"])})).await;
+    phone.say(message("which phone is this?")).await;
+    let mut seen = Vec::new();
+    loop {
+        let frame = phone.hear().await;
+        known_to_version_1(&frame);
+        if frame["type"] == "tool_call_request" {
+            assert_eq!((&frame["name"], &frame["args"]), (&json!("device_info"), &json!({})));
+            phone.say(json!({"type": "tool_result", "id": frame["id"], "output": "{\"model\":\"Pixel 8\"}", "success": true})).await;
+        }
+        let is_last = frame["type"] == "done";
+        seen.push(frame);
+        if is_last {
+            break;
+        }
+    }
+    let kinds: Vec<&str> = seen.iter().map(|frame| frame["type"].as_str().unwrap()).collect();
+    assert_eq!(kinds[..3], ["session_start", "connected", "tools_registered"]);
+    assert_eq!(seen[0]["session_id"], "phone-1");
+    assert_eq!(seen[1], json!({"type": "connected", "v": 1, "message": "Connection established"}));
+    assert_eq!(seen[2], json!({"type": "tools_registered", "count": 1, "registered": 1}));
+    let of = |kind: &str| seen.iter().find(|frame| frame["type"] == kind).unwrap();
+    let id = &of("tool_call_request")["id"];
+    assert_eq!(*of("tool_call"), json!({"type": "tool_call", "id": id, "name": "device_info", "args": {}}));
+    let result =
+        json!({"type": "tool_result", "id": id, "name": "device_info", "output": "{\"model\":\"Pixel 8\"}"});
+    assert_eq!(*of("tool_result"), result);
+    assert_eq!(*of("result_acknowledged"), json!({"type": "result_acknowledged", "id": id}));
+    let said: String = seen
+        .iter()
+        .filter(|frame| frame["type"] == "chunk")
+        .map(|frame| frame["content"].as_str().unwrap())
+        .collect();
+    assert_eq!(*of("done"), json!({"type": "done", "full_response": said}));
+    assert!(said.starts_with("One moment.") && said.ends_with("It is a Pixel 8."), "{said}");
+    // The model was told of it by its bare name, and read what it gave.
+    let requests = it.fakes.requests();
+    assert!(requests[0].said.tools.contains(&"device_info".to_owned()), "{:?}", requests[0].said.tools);
+    assert!(requests[1].said.new_results()[0].text.contains("Pixel 8"));
+}
+
+/// The messages and fields of version 1, from the protocol document.
+fn known_to_version_1(frame: &Value) {
+    let fields: &[&str] = match frame["type"].as_str().unwrap() {
+        "session_start" => &["v", "session_id", "resumed", "message_count", "name", "persona"],
+        "connected" => &["v", "message"],
+        "tools_registered" => &["count", "registered"],
+        "chunk" | "thinking" => &["content"],
+        "chunk_reset" | "aborted" => &[],
+        "tool_call" | "tool_call_request" => &["id", "name", "args"],
+        "tool_result" => &["id", "name", "output"],
+        "result_acknowledged" => &["id"],
+        "debug_prompt" => &["messages"],
+        "done" => &["full_response"],
+        "abort_ack" => &["status"],
+        "title_updated" => &["title"],
+        "error" => &["message", "code"],
+        other => panic!("version 1 knows no {other}: {frame}"),
+    };
+    for (name, value) in frame.as_object().unwrap() {
+        assert!(name == "type" || fields.contains(&name.as_str()), "{name} in {frame}");
+        assert!(!value.is_null(), "{name} in {frame}");
+    }
+    for name in ["content", "output", "full_response", "session_id", "message"] {
+        assert!(frame.get(name).is_none_or(Value::is_string), "{name} in {frame}");
+    }
+    assert!(frame.get("args").is_none_or(Value::is_object), "{frame}");
+}
+
+#[tokio::test]
+async fn version_2_is_told_how_a_tool_ended() {
+    let it = Talking::new().await;
+    let mut phone = Peer::device(&it.bench, &it.token("device").await, "pixel").await;
+    phone.register(tools(&["battery"])).await;
+    it.fakes.when(When::user(), Answer::new().call("pixel__battery", json!({"a": 1})));
+    it.fakes.when(When::result_of("pixel__battery"), Answer::text("81 percent."));
+    let mut chat = it.client().await;
+    chat.say(message("battery?")).await;
+    let call = chat.expect("tool_call").await;
+    assert_eq!((&call["name"], &call["args"]), (&json!("pixel__battery"), &json!({"a": 1})));
+    let request = phone.until("tool_call_request").await;
+    assert_eq!(request["id"], call["id"], "one call, one id");
+    let progress =
+        json!({"type": "tool_progress", "id": request["id"], "progress": 1, "total": 2, "message": "half"});
+    phone.say(progress).await;
+    let progress = chat.expect("tool_progress").await;
+    assert_eq!(
+        (&progress["id"], &progress["name"], &progress["message"]),
+        (&call["id"], &json!("pixel__battery"), &json!("half"))
+    );
+    phone.say(json!({"type": "tool_result", "id": request["id"], "output": "81", "structured": {"percent": 81}})).await;
+    let result = chat.expect("tool_result").await;
+    assert_eq!(
+        (&result["id"], &result["output"], &result["status"], &result["result"]),
+        (&call["id"], &json!("81"), &json!("success"), &json!({"percent": 81}))
+    );
+    assert!(result["duration_ms"].is_f64(), "{result}");
+    chat.until("done").await;
+    // The record of the call says where it belongs.
+    let path = format!("/api/calls/{}", call["id"].as_str().unwrap());
+    let record = it.owner("GET", &path, None).await.json();
+    assert_eq!((&record["agent"], &record["tool"]), (&json!("default"), &json!("pixel/battery")), "{record}");
+    assert!(record["session"].is_string() && record["turn"].is_string(), "{record}");
+}
+
+#[tokio::test]
+async fn r11_a_tool_registered_in_mid_turn_is_usable_at_the_next_request() {
+    let it = Talking::new().await;
+    let mut phone = Peer::device(&it.bench, &it.token("device").await, "pixel").await;
+    phone.register(tools(&["battery"])).await;
+    it.fakes.when(When::user(), Answer::new().call("pixel__battery", json!({})));
+    it.fakes.when(When::result_of("pixel__battery"), Answer::new().call("torch", json!({"on": true})));
+    it.fakes.when(When::result_of("torch"), Answer::text("It is on."));
+    // Nothing of its own is registered when the turn begins.
+    let mut chat = it.old_client().await;
+    chat.say(message("light, please")).await;
+    let request = phone.until("tool_call_request").await;
+    chat.say(json!({"type": "register_tools", "tools": tools(&["torch"])})).await;
+    assert_eq!(chat.until("tools_registered").await["registered"], 1);
+    phone.say(json!({"type": "tool_result", "id": request["id"], "output": "81"})).await;
+    let request = chat.answer("on").await;
+    assert_eq!((&request["name"], &request["args"]), (&json!("torch"), &json!({"on": true})));
+    assert_eq!(chat.until("done").await["full_response"], "It is on.");
+    let offered: Vec<_> =
+        it.fakes.requests().iter().map(|request| request.said.tools.contains(&"torch".to_owned())).collect();
+    assert_eq!(offered, [false, true, true]);
+}
+
+#[tokio::test]
+async fn r10_an_abort_ends_the_models_answer_at_once_and_what_was_said_stays() {
+    let it = Talking::new().await;
+    it.fakes.answer(Answer::text("I think that").gate("never").then(Step::Text(" nothing".to_owned())));
+    let mut chat = it.client().await;
+    let token = it.token("owner").await;
+    chat.say(message("hi")).await;
+    assert_eq!(chat.expect("chunk").await["content"], "I think that");
+    it.fakes.reached("never").await;
+    let asked = tokio::time::Instant::now();
+    chat.say(json!({"type": "abort"})).await;
+    assert_eq!(chat.expect("abort_ack").await["status"], "aborting");
+    let aborted = chat.expect("aborted").await;
+    assert!(asked.elapsed().as_millis() < 100, "{:?}", asked.elapsed());
+    assert!(aborted.get("usage").is_some());
+    assert_eq!(it.fakes.ended(0).await, ResponseEnd::Dropped, "the model's server is told");
+    // The session is free, and nothing is lost.
+    it.fakes.answer(Answer::text("Again."));
+    chat.say(message("go on")).await;
+    assert_eq!(chat.until("done").await["full_response"], "Again.");
+    let said = &it.fakes.requests()[1].said.messages;
+    let texts: Vec<_> = said.iter().map(|message| (message.role.as_str(), message.text.as_str())).collect();
+    assert_eq!((texts[0], texts.last().unwrap()), (("user", "hi"), &("user", "go on")));
+    assert!(
+        texts.iter().any(|(role, text)| *role == "assistant" && text.contains("I think that")),
+        "{texts:?}"
+    );
+    chat.say(json!({"type": "abort"})).await;
+    assert_eq!(chat.expect("abort_ack").await["status"], "idle");
+    drop(token);
+}
+
+#[tokio::test]
+async fn r10_an_abort_reaches_the_device_and_does_not_wait_for_its_tool() {
+    let it = Talking::new().await;
+    let mut phone = Peer::device(&it.bench, &it.token("device").await, "pixel").await;
+    phone.register(tools(&["slow"])).await;
+    it.fakes.answer(Answer::new().call("pixel__slow", json!({})));
+    let token = it.token("client").await;
+    let mut chat = Peer::chat_at(&it.bench, &token, "/ws/chat?session_id=s1").await;
+    chat.say(message("go")).await;
+    let call = chat.expect("tool_call").await;
+    phone.until("tool_call_request").await;
+    // Over REST, as some clients do it.
+    let asked = tokio::time::Instant::now();
+    let answer = it.bench.send("POST", "/api/sessions/s1/abort", Some(&token), None).await;
+    assert_eq!((answer.status, answer.json()), (200, json!({"status": "aborting"})));
+    let cancel = phone.until("tool_call_cancel").await;
+    assert_eq!((&cancel["id"], &cancel["reason"]), (&call["id"], &json!("cancelled")));
+    chat.until("aborted").await;
+    assert!(asked.elapsed().as_millis() < 100, "{:?}", asked.elapsed());
+    let answer = it.bench.send("POST", "/api/sessions/s1/abort", Some(&token), None).await;
+    assert_eq!(answer.json(), json!({"status": "idle"}));
+}
+
+#[tokio::test]
+async fn one_turn_at_a_time_in_a_session_and_many_sessions_side_by_side() {
+    let it = Talking::new().await;
+    for user in ["one", "two"] {
+        it.fakes.when(
+            When::user_has(user),
+            Answer::text(format!("To {user}: ")).gate(user).then(Step::Text("done.".to_owned())),
+        );
+    }
+    let (mut one, mut two) = (it.client().await, it.client().await);
+    one.say(message("one")).await;
+    two.say(message("two")).await;
+    assert_eq!(one.expect("chunk").await["content"], "To one: ");
+    assert_eq!(two.expect("chunk").await["content"], "To two: ");
+    one.say(message("one more")).await;
+    let busy = one.expect("error").await;
+    assert_eq!((&busy["code"], busy["hint"].is_string()), (&json!("SESSION_BUSY"), true));
+    it.fakes.open("two");
+    assert_eq!(two.until("done").await["full_response"], "To two: done.");
+    it.fakes.open("one");
+    assert_eq!(one.until("done").await["full_response"], "To one: done.");
+}
+
+#[tokio::test]
+async fn r12_nothing_of_one_session_reaches_another() {
+    let it = Talking::new().await;
+    it.fakes.when(When::user_has("secret"), Answer::status(401));
+    it.fakes.when(When::user_has("open"), Answer::text("fine"));
+    let (mut one, mut two) = (it.client().await, it.client().await);
+    one.say(message("secret")).await;
+    assert_eq!(one.until("error").await["code"], "AUTH_ERROR");
+    two.say(message("open")).await;
+    assert_eq!(two.expect("chunk").await["content"], "fine");
+    two.expect("done").await;
+    // Whatever else came would stand before this.
+    two.say(json!({"type": "abort"})).await;
+    two.expect("abort_ack").await;
+}
+
+#[tokio::test]
+async fn m12_a_failure_in_mid_answer_is_shown_and_what_was_said_stands_marked() {
+    let it = Talking::new().await;
+    it.fakes
+        .answer(Answer::text("Half of").then(Step::Error(Failure::status(500).saying("the engine burns"))));
+    let token = it.token("client").await;
+    let mut chat = Peer::chat_at(&it.bench, &token, "/ws/chat?session_id=s1").await;
+    chat.say(message("hi")).await;
+    assert_eq!(chat.expect("chunk").await["content"], "Half of");
+    let error = chat.until("error").await;
+    assert_eq!((&error["code"], &error["reason"]), (&json!("PROVIDER_ERROR"), &json!("provider")));
+    assert!(error["message"].as_str().unwrap().contains("the engine burns"), "{error}");
+    let session = it.bench.send("GET", "/api/sessions/s1", Some(&token), None).await.json();
+    let history = session["history"].as_array().unwrap();
+    assert_eq!((&history[1]["role"], &history[1]["cut"]), (&json!("assistant"), &json!(true)), "{session}");
+    assert_eq!(history[1]["parts"][0]["text"], "Half of");
+    assert_eq!(session["turns"][0]["state"], "failed");
+    // And the session goes on.
+    it.fakes.answer(Answer::text("Whole."));
+    chat.say(message("again?")).await;
+    assert_eq!(chat.until("done").await["full_response"], "Whole.");
+}
+
+#[tokio::test]
+async fn r1_a_device_that_drops_in_mid_turn_ends_its_call_and_not_the_turn() {
+    let it = Talking::new().await;
+    let phone = it.token("companion").await;
+    let mut device = Peer::open(&it.bench, "/ws/chat?name=phone", &phone, None).await;
+    device.expect("session_start").await;
+    device.register(tools(&["slow"])).await;
+    it.fakes.when(When::user(), Answer::new().call("phone__slow", json!({})));
+    it.fakes.when(When::result_of("phone__slow"), Answer::text("It is gone."));
+    let mut chat = it.client().await;
+    chat.say(message("go")).await;
+    chat.expect("tool_call").await;
+    device.until("tool_call_request").await;
+    drop(device);
+    let result = chat.expect("tool_result").await;
+    assert_eq!((&result["status"], &result["code"]), (&json!("error"), &json!("device_disconnected")));
+    assert_eq!(result["dispatched"], true);
+    assert_eq!(chat.until("done").await["full_response"], "It is gone.");
+    it.fakes.answer(Answer::text("Free."));
+    chat.say(message("free?")).await;
+    chat.until("done").await;
+}
+
+#[tokio::test]
+async fn r19_a_large_output_is_cut_for_the_model_and_kept_in_the_record() {
+    let it = Talking::with(json!({"limits": {"model_text_bytes": 2000}})).await;
+    let mut phone = Peer::device(&it.bench, &it.token("device").await, "pixel").await;
+    phone.register(tools(&["dump"])).await;
+    it.fakes.when(When::user(), Answer::new().call("pixel__dump", json!({})));
+    it.fakes.when(When::result_of("pixel__dump"), Answer::text("Long."));
+    let mut chat = it.client().await;
+    chat.say(message("dump")).await;
+    phone.answer(&"x".repeat(300_000)).await;
+    let call = chat.until("tool_call").await;
+    let result = chat.until("tool_result").await;
+    assert!(result["output"].as_str().unwrap().len() < 3000, "shown as the model is told");
+    chat.until("done").await;
+    let text = &it.fakes.requests()[1].said.new_results()[0].text;
+    assert!(text.len() < 4000, "{} bytes", text.len());
+    assert!(text.contains("left out"), "it is said that it was cut: {text}");
+    let path = format!("/api/calls/{}", call["id"].as_str().unwrap());
+    let record = it.owner("GET", &path, None).await.body;
+    assert!(record.len() > 300_000, "{} bytes", record.len());
+}
+
+#[tokio::test]
+async fn regenerate_answers_the_last_message_again() {
+    let it = Talking::new().await;
+    let token = it.token("client").await;
+    let mut chat = Peer::chat_at(&it.bench, &token, "/ws/chat?session_id=s1").await;
+    chat.say(json!({"type": "regenerate"})).await;
+    assert_eq!(chat.expect("error").await["code"], "NO_USER_MESSAGE");
+    it.fakes.answers([Answer::text("Red."), Answer::text("Blue.")]);
+    chat.say(message("a colour?")).await;
+    assert_eq!(chat.until("done").await["full_response"], "Red.");
+    chat.say(json!({"type": "regenerate"})).await;
+    assert_eq!(chat.until("done").await["full_response"], "Blue.");
+    let again = &it.fakes.requests()[1].said.messages;
+    assert_eq!((again.len(), again[0].text.as_str()), (1, "a colour?"), "the first answer is not in the way");
+    let session = it.bench.send("GET", "/api/sessions/s1", Some(&token), None).await.json();
+    assert_eq!(session["history"][1]["parts"][0]["text"], "Blue.");
+    assert_eq!(session["messages"], 2);
+}
+
+#[tokio::test]
+async fn debug_shows_what_the_model_is_sent_with_contents_that_are_strings() {
+    let it = Talking::new().await;
+    it.fakes.answer(Answer::text("ok"));
+    let mut chat = it.old_client().await;
+    chat.say(json!({"type": "message", "content": "look", "debug": true,
+                    "attachments": [{"type": "image", "data": "iVBORw0=", "mimeType": "image/png"}]}))
+        .await;
+    let prompt = chat.expect("debug_prompt").await;
+    known_to_version_1(&prompt);
+    let messages = prompt["messages"].as_array().unwrap();
+    assert!(messages.iter().all(|message| message["content"].is_string()), "{prompt}");
+    assert!(messages.iter().any(|message| message["role"] == "user" && message["content"].as_str().unwrap().contains("look")));
+    chat.until("done").await;
+    assert_eq!(it.fakes.requests()[0].said.messages[0].images, 1, "the picture was sent");
+}
+
+#[tokio::test]
+async fn what_can_not_be_sent_to_a_model_is_refused_with_its_reason() {
+    let it = Talking::new().await;
+    let mut chat = it.client().await;
+    for (said, code) in [
+        (json!({"type": "message", "content": " \n"}), "EMPTY_CONTENT"),
+        (json!({"type": "message"}), "EMPTY_CONTENT"),
+        (json!({"type": "message", "content": "x".repeat((1 << 20) + 1)}), "LIMIT_EXCEEDED"),
+        (
+            json!({"type": "message", "content": "x", "attachments": [{"type": "audio", "data": "AA==", "mimeType": "audio/wav"}]}),
+            "INVALID_MESSAGE",
+        ),
+        (
+            json!({"type": "message", "content": "x", "attachments": [{"type": "image", "data": "?", "mimeType": "image/png"}]}),
+            "INVALID_MESSAGE",
+        ),
+    ] {
+        chat.say(said).await;
+        assert_eq!(chat.expect("error").await["code"], code);
+    }
+    assert_eq!(it.fakes.request_count(), 0, "the model was asked nothing");
+}
+
+#[tokio::test]
+async fn without_a_model_everything_but_the_turn_works() {
+    let bench = crate::support::Bench::new().await;
+    let mut chat = Peer::chat(&bench, &bench.token("companion").await.token).await;
+    chat.say(message("hello")).await;
+    let error = chat.until("error").await;
+    assert_eq!(error["code"], "NO_MODEL");
+    assert!(error["hint"].as_str().unwrap().contains("toolway models add"), "{error}");
+    assert_eq!(chat.call("get_current_time", json!({})).await["status"], "success");
+}
+
+#[tokio::test]
+async fn a_question_of_a_turns_call_goes_to_its_chat() {
+    let it = Talking::with(json!({"chat": {"titles": false}, "permissions": {"default": "ask"}})).await;
+    let probe = crate::probe::Probe::needing(&it.bench, "desk", "locate", &["device.location"]);
+    it.fakes.when(When::user(), Answer::new().call("desk__locate", json!({})));
+    it.fakes.when(When::result_of("desk__locate"), Answer::text("Here."));
+    let mut chat = it.client().await;
+    chat.say(message("where?")).await;
+    let question = chat.until("permission_request").await;
+    assert_eq!(question["tool"], "desk__locate");
+    chat.decide(&question, "granted", "session").await;
+    chat.until("done").await;
+    assert_eq!(probe.runs(), 1);
+    // Version 1 knows no questions, so nobody is there to be asked.
+    it.fakes.when(When::user(), Answer::new().call("desk__locate", json!({})));
+    it.fakes.when(When::result_of("desk__locate"), Answer::text("I may not."));
+    let mut old = it.old_client().await;
+    old.say(message("where?")).await;
+    old.until("done").await;
+    assert_eq!(probe.runs(), 1);
+    let told = it.fakes.requests().last().unwrap().said.new_results()[0].text.clone();
+    assert!(told.contains("approval_unavailable"), "{told}");
+}

@@ -1,0 +1,113 @@
+//! The address under which a model provider's API stands.
+//!
+//! Each kind has its habit, which is that of its official client: for OpenAI's APIs and what is compatible the
+//! address ends in the version (`https://api.openai.com/v1`), for Anthropic and Gemini it does not
+//! (`https://api.anthropic.com`). Both ways of writing it are understood, with or without a slash at its end.
+//! Plain http is allowed wherever it leads: the address stands in the owner's own file.
+
+use std::fmt;
+use std::str::FromStr;
+
+use reqwest::Url;
+
+/// How long an address may be, in bytes.
+const MAX_URL: usize = 2048;
+
+/// An http or https address without query, fragment, user name or password.
+#[derive(Clone, PartialEq, Eq)]
+pub struct BaseUrl(Url);
+
+/// Why an address was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadBaseUrl {
+    /// Not an address.
+    #[error("the address can't be understood: {0}; write a whole one, such as https://api.example.org/v1")]
+    Malformed(String),
+    /// Something else than http or https.
+    #[error("only http and https addresses can be used, not {0}:")]
+    Scheme(String),
+    /// It carries a key or a password.
+    #[error("the address has a user name, password, query or fragment in it; a key has a place of its own")]
+    Extras,
+    /// Too long.
+    #[error("the address has {0} bytes; at most {MAX_URL} are allowed")]
+    TooLong(usize),
+}
+
+impl FromStr for BaseUrl {
+    type Err = BadBaseUrl;
+
+    fn from_str(text: &str) -> Result<Self, BadBaseUrl> {
+        if text.len() > MAX_URL {
+            return Err(BadBaseUrl::TooLong(text.len()));
+        }
+        let url = Url::parse(text.trim()).map_err(|error| BadBaseUrl::Malformed(error.to_string()))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(BadBaseUrl::Scheme(url.scheme().to_owned()));
+        }
+        let has_password = !url.username().is_empty() || url.password().is_some();
+        if has_password || url.query().is_some() || url.fragment().is_some() {
+            return Err(BadBaseUrl::Extras);
+        }
+        if url.host_str().is_none_or(str::is_empty) {
+            return Err(BadBaseUrl::Malformed("it names no host".to_owned()));
+        }
+        Ok(Self(url))
+    }
+}
+
+impl BaseUrl {
+    /// The address of `path` where the base is written with the version: OpenAI's habit. Only where it has no path
+    /// at all the version is put in, so that `http://localhost:11434` means what it must.
+    pub(crate) fn with_version(&self, version: &str, path: &str) -> Url {
+        let base = match self.path() {
+            "" => format!("/{version}"),
+            // Some copy the whole address out of an example.
+            whole => whole.strip_suffix(&format!("/{path}")).unwrap_or(whole).to_owned(),
+        };
+        self.at(&format!("{base}/{path}"))
+    }
+
+    /// The address of `path` where the base is written without the version, which is put in unless the base ends
+    /// in one of `versions`: Anthropic's and Gemini's habit. The first one counts.
+    pub(crate) fn before_version(&self, versions: &[&str], path: &str) -> Url {
+        let base = self.path();
+        let last = base.rsplit('/').next().unwrap_or_default();
+        match versions.first() {
+            Some(version) if !versions.contains(&last) => self.at(&format!("{base}/{version}/{path}")),
+            _ => self.at(&format!("{base}/{path}")),
+        }
+    }
+
+    /// The path, without slashes at its end.
+    fn path(&self) -> &str {
+        self.0.path().trim_end_matches('/')
+    }
+
+    fn at(&self, path: &str) -> Url {
+        let mut url = self.0.clone();
+        url.set_path(path);
+        url
+    }
+
+    /// The whole address.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+}
+
+impl fmt::Display for BaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Debug for BaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests;

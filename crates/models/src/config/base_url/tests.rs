@@ -1,0 +1,46 @@
+use super::*;
+
+fn base(text: &str) -> BaseUrl {
+    text.parse().unwrap()
+}
+
+#[test]
+fn with_the_version_in_it() {
+    for (given, address) in [
+        ("https://api.openai.com/v1", "https://api.openai.com/v1/chat/completions"),
+        ("https://api.openai.com/v1/", "https://api.openai.com/v1/chat/completions"),
+        ("https://api.openai.com", "https://api.openai.com/v1/chat/completions"),
+        ("http://localhost:11434/", "http://localhost:11434/v1/chat/completions"),
+        ("https://api.groq.com/openai/v1", "https://api.groq.com/openai/v1/chat/completions"),
+        ("https://example.org/v4", "https://example.org/v4/chat/completions"),
+        ("https://example.org/v1/chat/completions", "https://example.org/v1/chat/completions"),
+    ] {
+        assert_eq!(base(given).with_version("v1", "chat/completions").as_str(), address, "{given}");
+    }
+}
+
+#[test]
+fn before_the_version() {
+    for (given, address) in [
+        ("https://api.anthropic.com", "https://api.anthropic.com/v1/messages"),
+        ("https://api.anthropic.com/v1/", "https://api.anthropic.com/v1/messages"),
+        ("https://example.org/anthropic", "https://example.org/anthropic/v1/messages"),
+    ] {
+        assert_eq!(base(given).before_version(&["v1"], "messages").as_str(), address, "{given}");
+    }
+    let gemini =
+        base("https://generativelanguage.googleapis.com/v1").before_version(&["v1beta", "v1"], "models");
+    assert_eq!(gemini.as_str(), "https://generativelanguage.googleapis.com/v1/models");
+}
+
+#[test]
+fn what_is_no_base_is_refused() {
+    assert!(matches!("localhost:11434".parse::<BaseUrl>(), Err(BadBaseUrl::Scheme(_))));
+    assert!(matches!("api.openai.com".parse::<BaseUrl>(), Err(BadBaseUrl::Malformed(_))));
+    assert_eq!("https://x.org/v1?key=1".parse::<BaseUrl>(), Err(BadBaseUrl::Extras));
+    assert_eq!("https://a:b@x.org/v1".parse::<BaseUrl>(), Err(BadBaseUrl::Extras));
+    assert!(matches!(
+        format!("https://x.org/{}", "a".repeat(3000)).parse::<BaseUrl>(),
+        Err(BadBaseUrl::TooLong(_))
+    ));
+}

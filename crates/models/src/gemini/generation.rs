@@ -1,0 +1,103 @@
+//! What Google's models take, which differs from one generation to the next and is told by their ids.
+//!
+//! Sources, read in November 2026: "Gemini thinking" (levels and budgets by model), "Thought signatures", "Function
+//! calling" (multimodal responses), "Structured outputs" (with tools). A model that is newer than these is taken for
+//! what the newest of them is.
+
+use serde_json::{Map, Value, json};
+
+use crate::request::ReasoningEffort;
+
+/// What a model takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Generation {
+    /// Its number; none where it is no Gemini.
+    version: Option<(u32, u32)>,
+    is_pro: bool,
+    is_flash: bool,
+}
+
+/// What a model takes.
+pub(super) fn of(model: &str) -> Generation {
+    let model = model.to_ascii_lowercase();
+    let name = model.rsplit('/').next().unwrap_or_default();
+    let Some(rest) = name.strip_prefix("gemini-") else {
+        return Generation { version: None, is_pro: false, is_flash: false };
+    };
+    let words: Vec<_> = rest.split('-').collect();
+    let number = words.iter().find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+    let version = number.and_then(|number| {
+        let (major, minor) = number.split_once('.').unwrap_or((number, "0"));
+        Some((major.parse().ok()?, minor.parse().ok()?))
+    });
+    // `gemini-flash-latest` is always the newest.
+    let version = Some(version.unwrap_or((u32::MAX, 0)));
+    Generation { version, is_pro: words.contains(&"pro"), is_flash: words.contains(&"flash") }
+}
+
+impl Generation {
+    fn is_from(self, version: (u32, u32)) -> bool {
+        self.version.is_some_and(|own| own >= version)
+    }
+
+    /// Whether a call of it without its signature is refused.
+    pub(super) fn needs_signatures(self) -> bool {
+        self.is_from((3, 0))
+    }
+
+    /// Whether results of tools may hold pictures.
+    pub(super) fn takes_pictures_in_results(self) -> bool {
+        self.is_from((3, 0))
+    }
+
+    /// Whether an answer can be held to a schema while there are tools.
+    pub(super) fn takes_schema_beside_tools(self) -> bool {
+        self.is_from((3, 0))
+    }
+
+    /// What it is told of thinking; none where it can't think.
+    pub(super) fn thinking(self, effort: Option<ReasoningEffort>) -> Option<Value> {
+        if !self.is_from((2, 5)) {
+            return None;
+        }
+        let mut config = Map::new();
+        match effort {
+            None => {}
+            Some(effort) if self.is_from((3, 0)) => {
+                config.insert("thinkingLevel".to_owned(), json!(self.level(effort)));
+            }
+            Some(effort) => {
+                config.insert("thinkingBudget".to_owned(), json!(self.budget(effort)));
+            }
+        }
+        let is_silent = effort == Some(ReasoningEffort::None);
+        config.insert("includeThoughts".to_owned(), json!(!is_silent));
+        Some(Value::Object(config))
+    }
+
+    fn level(self, effort: ReasoningEffort) -> &'static str {
+        let has_minimal = self.is_flash && !self.is_from((3, 7));
+        match effort {
+            ReasoningEffort::None if has_minimal => "MINIMAL",
+            ReasoningEffort::None | ReasoningEffort::Low => "LOW",
+            // The first of them had nothing in between.
+            ReasoningEffort::Medium if self.is_pro && !self.is_from((3, 1)) => "HIGH",
+            ReasoningEffort::Medium => "MEDIUM",
+            ReasoningEffort::High => "HIGH",
+        }
+    }
+
+    fn budget(self, effort: ReasoningEffort) -> u32 {
+        match effort {
+            // It can't do without.
+            ReasoningEffort::None if self.is_pro => 128,
+            ReasoningEffort::None => 0,
+            ReasoningEffort::Low => 1_024,
+            ReasoningEffort::Medium => 8_192,
+            ReasoningEffort::High => 24_576,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,220 @@
+//! What comes of Chat Completions, as far as it is read. No field is required and none must have its right form:
+//! servers send null for what they do not have, texts for lists, and lists for texts (pitfall M11).
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::lenient;
+use crate::usage::Usage;
+
+/// An event's data, or a whole answer.
+#[derive(Debug, Deserialize)]
+pub(super) struct Chunk<'a> {
+    #[serde(default, borrow, deserialize_with = "lenient::borrowed")]
+    pub(super) model: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) choices: Option<Vec<Choice<'a>>>,
+    #[serde(default, deserialize_with = "lenient::object")]
+    pub(super) usage: Option<WireUsage>,
+    #[serde(borrow)]
+    pub(super) error: Option<&'a RawValue>,
+    /// Groq says here why it stopped early.
+    #[serde(default, deserialize_with = "lenient::object")]
+    pub(super) x_groq: Option<Groq>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Groq {
+    #[serde(default, deserialize_with = "lenient::text")]
+    pub(super) error: Option<String>,
+    #[serde(default, deserialize_with = "lenient::object")]
+    pub(super) usage: Option<WireUsage>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Choice<'a> {
+    #[serde(default, deserialize_with = "lenient::count")]
+    pub(super) index: Option<u64>,
+    #[serde(borrow)]
+    pub(super) delta: Option<Delta<'a>>,
+    #[serde(borrow)]
+    pub(super) message: Option<Delta<'a>>,
+    #[serde(default, borrow, deserialize_with = "lenient::borrowed")]
+    pub(super) finish_reason: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) error: Option<&'a RawValue>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Delta<'a> {
+    #[serde(default)]
+    pub(super) content: Said,
+    #[serde(default, deserialize_with = "lenient::text")]
+    pub(super) reasoning_content: Option<String>,
+    #[serde(default, deserialize_with = "lenient::text")]
+    pub(super) reasoning: Option<String>,
+    #[serde(borrow)]
+    pub(super) reasoning_details: Option<&'a RawValue>,
+    #[serde(default, deserialize_with = "lenient::text")]
+    pub(super) refusal: Option<String>,
+    #[serde(borrow)]
+    pub(super) tool_calls: Option<Vec<CallDelta<'a>>>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct CallDelta<'a> {
+    #[serde(default, deserialize_with = "lenient::count")]
+    pub(super) index: Option<u64>,
+    #[serde(default, borrow, deserialize_with = "lenient::borrowed")]
+    pub(super) id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) function: Option<FunctionDelta<'a>>,
+    #[serde(borrow)]
+    pub(super) extra_content: Option<&'a RawValue>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct FunctionDelta<'a> {
+    #[serde(default, borrow, deserialize_with = "lenient::borrowed")]
+    pub(super) name: Option<Cow<'a, str>>,
+    /// JSON text; from some servers an object in its place.
+    #[serde(borrow)]
+    pub(super) arguments: Option<&'a RawValue>,
+}
+
+/// What the model says: a text, or, from Mistral's thinking models, a list of parts.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Said(pub(super) Vec<Spoken>);
+
+/// Some of it.
+#[derive(Debug, PartialEq)]
+pub(super) enum Spoken {
+    Text(String),
+    Thinking(String),
+}
+
+impl<'de> Deserialize<'de> for Said {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(SaidVisitor)
+    }
+}
+
+struct SaidVisitor;
+
+/// A part of a list.
+#[derive(Deserialize)]
+struct SaidPart {
+    #[serde(default, deserialize_with = "lenient::text")]
+    text: Option<String>,
+    #[serde(default)]
+    thinking: Said,
+}
+
+impl<'de> Visitor<'de> for SaidVisitor {
+    type Value = Said;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any value")
+    }
+    fn visit_str<E: Error>(self, text: &str) -> Result<Said, E> {
+        self.visit_string(text.to_owned())
+    }
+    fn visit_string<E: Error>(self, text: String) -> Result<Said, E> {
+        Ok(Said(if text.is_empty() { Vec::new() } else { vec![Spoken::Text(text)] }))
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Said, A::Error> {
+        let mut said = Vec::new();
+        while let Some(item) = items.next_element::<&RawValue>()? {
+            let Ok(part) = serde_json::from_str::<SaidPart>(item.get()) else { continue };
+            let thoughts = part.thinking.0.into_iter().map(|spoken| match spoken {
+                Spoken::Text(text) | Spoken::Thinking(text) => Spoken::Thinking(text),
+            });
+            said.extend(thoughts);
+            said.extend(part.text.filter(|text| !text.is_empty()).map(Spoken::Text));
+        }
+        Ok(Said(said))
+    }
+    fn visit_unit<E: Error>(self) -> Result<Said, E> {
+        Ok(Said::default())
+    }
+    fn visit_bool<E: Error>(self, _: bool) -> Result<Said, E> {
+        Ok(Said::default())
+    }
+    fn visit_i64<E: Error>(self, _: i64) -> Result<Said, E> {
+        Ok(Said::default())
+    }
+    fn visit_u64<E: Error>(self, _: u64) -> Result<Said, E> {
+        Ok(Said::default())
+    }
+    fn visit_f64<E: Error>(self, _: f64) -> Result<Said, E> {
+        Ok(Said::default())
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Said, A::Error> {
+        while fields.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Said::default())
+    }
+}
+
+/// Tokens.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct WireUsage {
+    #[serde(deserialize_with = "lenient::count")]
+    prompt_tokens: Option<u64>,
+    #[serde(deserialize_with = "lenient::count")]
+    completion_tokens: Option<u64>,
+    #[serde(deserialize_with = "lenient::count")]
+    total_tokens: Option<u64>,
+    #[serde(deserialize_with = "lenient::object")]
+    prompt_tokens_details: PromptDetails,
+    #[serde(deserialize_with = "lenient::object")]
+    completion_tokens_details: CompletionDetails,
+    /// DeepSeek's word for it.
+    #[serde(deserialize_with = "lenient::count")]
+    prompt_cache_hit_tokens: Option<u64>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct PromptDetails {
+    #[serde(deserialize_with = "lenient::count")]
+    cached_tokens: Option<u64>,
+    #[serde(deserialize_with = "lenient::count")]
+    cache_write_tokens: Option<u64>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct CompletionDetails {
+    #[serde(deserialize_with = "lenient::count")]
+    reasoning_tokens: Option<u64>,
+}
+
+impl WireUsage {
+    pub(super) fn usage(&self) -> Usage {
+        let reasoning = self.completion_tokens_details.reasoning_tokens;
+        Usage {
+            input: self.prompt_tokens,
+            output: self.completion_tokens.map(|said| said.saturating_add(self.thought_besides())),
+            cached: self.prompt_tokens_details.cached_tokens.or(self.prompt_cache_hit_tokens),
+            cache_written: self.prompt_tokens_details.cache_write_tokens,
+            reasoning,
+        }
+    }
+
+    /// The tokens of thinking, where the server counts them beside what was said (xAI), which its sum shows.
+    fn thought_besides(&self) -> u64 {
+        let (Some(prompt), Some(said), Some(total)) =
+            (self.prompt_tokens, self.completion_tokens, self.total_tokens)
+        else {
+            return 0;
+        };
+        let thought = self.completion_tokens_details.reasoning_tokens.unwrap_or_default();
+        let all = prompt.saturating_add(said).saturating_add(thought);
+        if all == total { thought } else { 0 }
+    }
+}

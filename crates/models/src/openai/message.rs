@@ -1,0 +1,122 @@
+//! Messages as Chat Completions has them.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+use toolway_types::RawJson;
+
+/// A message.
+#[derive(Debug, Serialize)]
+#[serde(tag = "role", rename_all = "lowercase")]
+pub(super) enum WireMessage<'a> {
+    System { content: Cow<'a, str> },
+    Developer { content: Cow<'a, str> },
+    User { content: Content<'a> },
+    Assistant(Assistant<'a>),
+    Tool { tool_call_id: Cow<'a, str>, content: String },
+}
+
+/// A model's message.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Assistant<'a> {
+    pub(super) content: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) reasoning_content: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) reasoning_details: Option<RawJson>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) tool_calls: Vec<WireCall<'a>>,
+}
+
+/// A tool call.
+#[derive(Debug, Serialize)]
+pub(super) struct WireCall<'a> {
+    pub(super) id: Cow<'a, str>,
+    pub(super) r#type: &'static str,
+    pub(super) function: CalledFunction<'a>,
+    /// What Google's compatible address wants to see again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) extra_content: Option<RawJson>,
+}
+
+/// Which function, and with what.
+#[derive(Debug, Serialize)]
+pub(super) struct CalledFunction<'a> {
+    pub(super) name: Cow<'a, str>,
+    pub(super) arguments: Cow<'a, str>,
+}
+
+/// What a person's message holds.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(super) enum Content<'a> {
+    Text(Cow<'a, str>),
+    Parts(Vec<ContentPart<'a>>),
+}
+
+/// A part of it.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum ContentPart<'a> {
+    Text { text: Cow<'a, str> },
+    ImageUrl { image_url: ImageUrl<'a> },
+}
+
+/// A picture.
+#[derive(Debug, Serialize)]
+pub(super) struct ImageUrl<'a> {
+    pub(super) url: DataUrl<'a>,
+}
+
+/// A picture's bytes as an address (RFC 2397), written without being put together first.
+#[derive(Debug)]
+pub(crate) struct DataUrl<'a> {
+    pub(crate) mime_type: &'a str,
+    pub(crate) data: &'a str,
+}
+
+impl fmt::Display for DataUrl<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "data:{};base64,{}", self.mime_type, self.data)
+    }
+}
+
+impl Serialize for DataUrl<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'a> ContentPart<'a> {
+    pub(super) fn text(text: impl Into<Cow<'a, str>>) -> Self {
+        Self::Text { text: text.into() }
+    }
+
+    pub(super) fn image(data: &'a str, mime_type: &'a str) -> Self {
+        Self::ImageUrl { image_url: ImageUrl { url: DataUrl { mime_type, data } } }
+    }
+}
+
+/// Several texts as one.
+const BETWEEN: &str = "\n\n";
+
+impl<'a> Content<'a> {
+    /// One text where it is nothing else, or where the server knows nothing else.
+    pub(super) fn of(mut parts: Vec<ContentPart<'a>>, as_parts: bool) -> Self {
+        if parts.len() == 1
+            && let Some(ContentPart::Text { text }) =
+                parts.pop_if(|part| matches!(part, ContentPart::Text { .. }))
+        {
+            return Self::Text(text);
+        }
+        if as_parts {
+            return Self::Parts(parts);
+        }
+        let texts = parts.into_iter().filter_map(|part| match part {
+            ContentPart::Text { text } => Some(text),
+            ContentPart::ImageUrl { .. } => None,
+        });
+        Self::Text(Cow::Owned(texts.collect::<Vec<_>>().join(BETWEEN)))
+    }
+}

@@ -1,0 +1,189 @@
+//! The body of a request to Chat Completions.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use serde::Serialize;
+use serde::ser::SerializeMap;
+use serde_json::json;
+use toolway_types::RawJson;
+
+use super::history::messages;
+use super::tool;
+use crate::body::{BodyWriter, conversation_size};
+use crate::config::{
+    MaxTokensField, OutputForm, ProviderConfig, ReasoningRequest, SeedField, Switches, ToolChoiceForm,
+};
+use crate::error::{ModelError, ModelErrorKind};
+use crate::names;
+use crate::request::{ModelRequest, OutputSchema, ReasoningEffort, ToolChoice};
+use crate::schema::{self, Target};
+
+/// What a body takes besides messages and tools, roughly, in bytes.
+const ROOM: usize = 1024;
+
+/// The body.
+pub(super) fn body(config: &ProviderConfig, request: &ModelRequest) -> Result<Bytes, ModelError> {
+    let (switches, options) = (&config.switches, &request.options);
+    let tools = tool::list(config, request)?;
+    let messages = messages(config, request);
+    let size =
+        ROOM + tools.as_ref().map_or(0, |tools| tools.get().len()) + conversation_size(&request.messages);
+    let mut body = BodyWriter::new(&options.extra, size);
+    body.field("model", &*request.model);
+    body.field("messages", &messages);
+    if let Some(tools) = &tools {
+        body.field("tools", tools);
+        if let Some(choice) = tool_choice(config, request)? {
+            body.field("tool_choice", &choice);
+        }
+        if switches.parallel_tool_calls {
+            body.some("parallel_tool_calls", options.parallel_tool_calls.as_ref());
+        }
+    }
+    if let Some(output) = &request.output
+        && let Some(format) = response_format(switches, output)
+    {
+        body.field("response_format", &format);
+    }
+    let is_forced =
+        tools.is_some() && matches!(request.tool_choice, ToolChoice::Required | ToolChoice::Tool(_));
+    reasoning(&mut body, switches.reasoning, options.reasoning, is_forced);
+    let max_tokens = match switches.max_tokens {
+        MaxTokensField::MaxTokens => "max_tokens",
+        MaxTokensField::MaxCompletionTokens => "max_completion_tokens",
+    };
+    body.some(max_tokens, options.max_output_tokens.as_ref());
+    body.some("temperature", options.temperature.as_ref());
+    body.some("top_p", options.top_p.as_ref());
+    if !options.stop.is_empty() {
+        body.field("stop", &options.stop);
+    }
+    match switches.seed {
+        SeedField::Seed => body.some("seed", options.seed.as_ref()),
+        SeedField::RandomSeed => body.some("random_seed", options.seed.as_ref()),
+        SeedField::None => {}
+    }
+    body.field("stream", &true);
+    if switches.stream_usage {
+        body.field("stream_options", &json!({"include_usage": true}));
+    }
+    body.finish(&config.name)
+}
+
+/// A choice of tools.
+enum Choice<'a> {
+    Word(&'static str),
+    Function(Cow<'a, str>),
+}
+
+impl Serialize for Choice<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Word(word) => serializer.serialize_str(word),
+            Self::Function(name) => {
+                let mut map = serializer.serialize_map(Some(2))?;
+                map.serialize_entry("type", "function")?;
+                map.serialize_entry("function", &json!({ "name": name }))?;
+                map.end()
+            }
+        }
+    }
+}
+
+fn tool_choice<'a>(
+    config: &ProviderConfig,
+    request: &'a ModelRequest,
+) -> Result<Option<Choice<'a>>, ModelError> {
+    if let ToolChoice::Tool(name) = &request.tool_choice
+        && !is_sent(&config.switches, request, name)
+    {
+        let message = format!("the tool {name:?} is to be called, but is not among those of the request");
+        return Err(ModelError::new(ModelErrorKind::InvalidRequest, config.name.clone(), message));
+    }
+    Ok(match (&request.tool_choice, config.switches.tool_choice) {
+        (ToolChoice::Auto, _) | (_, ToolChoiceForm::None) => None,
+        (ToolChoice::None, _) => Some(Choice::Word("none")),
+        (ToolChoice::Required, _) | (ToolChoice::Tool(_), ToolChoiceForm::Words) => {
+            Some(Choice::Word("required"))
+        }
+        (ToolChoice::Tool(name), ToolChoiceForm::Full) => Some(Choice::Function(names::sent(name))),
+    })
+}
+
+/// Whether a tool is among those that are sent.
+fn is_sent(switches: &Switches, request: &ModelRequest, name: &str) -> bool {
+    request.tools.get(name).is_some_and(|tool| tool::convert(switches, tool).is_ok())
+}
+
+/// The form of an answer.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum ResponseFormat<'a> {
+    JsonObject,
+    JsonSchema { json_schema: JsonSchema<'a> },
+}
+
+#[derive(Serialize)]
+struct JsonSchema<'a> {
+    name: Cow<'a, str>,
+    schema: RawJson,
+    strict: bool,
+}
+
+fn response_format<'a>(switches: &Switches, output: &'a OutputSchema) -> Option<ResponseFormat<'a>> {
+    match switches.output {
+        OutputForm::Instructions => None,
+        OutputForm::JsonObject => Some(ResponseFormat::JsonObject),
+        OutputForm::JsonSchema => {
+            let (schema, strict) = output_form(output);
+            let name = names::sent(&output.name);
+            Some(ResponseFormat::JsonSchema { json_schema: JsonSchema { name, schema, strict } })
+        }
+    }
+}
+
+/// The schema of an answer, and whether it is strict: only where its strict form is no other, since nobody turns an
+/// answer's text back.
+pub(crate) fn output_form(output: &OutputSchema) -> (RawJson, bool) {
+    let strict = schema::output(&output.schema, Target::OpenAiStrict).ok().and_then(|strict| strict.schema);
+    let is_strict = strict.is_some_and(|strict| strict.to_value() == output.schema.to_value());
+    (output.schema.clone(), is_strict)
+}
+
+fn reasoning(
+    body: &mut BodyWriter<'_>,
+    form: ReasoningRequest,
+    effort: Option<ReasoningEffort>,
+    is_forced: bool,
+) {
+    // DeepSeek thinks unless told otherwise, and refuses to be told which tool to call while it does.
+    let effort = match form {
+        ReasoningRequest::Thinking if is_forced => Some(ReasoningEffort::None),
+        _ => effort,
+    };
+    let Some(effort) = effort else { return };
+    let word = word(effort);
+    match form {
+        ReasoningRequest::None => {}
+        ReasoningRequest::Effort => body.field("reasoning_effort", word),
+        ReasoningRequest::Object => body.field("reasoning", &json!({ "effort": word })),
+        ReasoningRequest::Thinking if effort == ReasoningEffort::None => {
+            body.field("thinking", &json!({"type": "disabled"}));
+        }
+        ReasoningRequest::Thinking => {
+            body.field("thinking", &json!({"type": "enabled"}));
+            body.field("reasoning_effort", word);
+        }
+    }
+}
+
+/// How OpenAI's APIs call it.
+pub(crate) fn word(effort: ReasoningEffort) -> &'static str {
+    match effort {
+        ReasoningEffort::None => "none",
+        ReasoningEffort::Low => "low",
+        ReasoningEffort::Medium => "medium",
+        ReasoningEffort::High => "high",
+    }
+}

@@ -1,0 +1,114 @@
+//! Tools as Chat Completions has them: `{"type":"function","function":{"name","description"?,"parameters"?,"strict"?}}`.
+//! The schema goes as its source wrote it but for what is known to be refused; in strict form only where the owner
+//! wants that and the schema can be said in it.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde::Serialize;
+use toolway_types::RawJson;
+
+use crate::body::too_many_tools;
+use crate::config::{ProviderConfig, Switches, ToolChoiceForm};
+use crate::error::ModelError;
+use crate::names;
+use crate::provider::{Converted, NotExpressible};
+use crate::request::{ModelRequest, ToolChoice};
+use crate::schema::{self, ConvertedSchema, Target};
+use crate::tools::{ConvertedTools, ToolDefinition, ToolForm};
+
+/// Longest description that OpenAI takes, in characters.
+const DESCRIPTION_CHARS: usize = 1024;
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    r#type: &'static str,
+    function: Function<'a>,
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    description: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parameters: Option<&'a RawJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    strict: Option<bool>,
+}
+
+/// A tool in this form.
+pub(super) fn convert(switches: &Switches, tool: &ToolDefinition) -> Result<Converted, NotExpressible> {
+    let (converted, is_strict) = parameters(switches.strict, tool)?;
+    let ConvertedSchema { schema, mut lost, arguments } = converted;
+    let description = described(&tool.description, switches.long_descriptions, &mut lost);
+    let name = names::sent(&tool.name);
+    let function = Function {
+        name: &name,
+        description: &description,
+        parameters: schema.as_ref(),
+        strict: is_strict.then_some(true),
+    };
+    let json = RawJson::from_value(&Tool { r#type: "function", function });
+    Ok(Converted { json: json.map_err(|error| NotExpressible(error.to_string()))?, lost, arguments })
+}
+
+/// The parameters of a tool, and whether they are in strict form.
+pub(crate) fn parameters(
+    strict: bool,
+    tool: &ToolDefinition,
+) -> Result<(ConvertedSchema, bool), NotExpressible> {
+    if strict && let Ok(converted) = schema::parameters(tool.parameters.as_ref(), Target::OpenAiStrict) {
+        return Ok((converted, true));
+    }
+    Ok((schema::parameters(tool.parameters.as_ref(), Target::OpenAi)?, false))
+}
+
+/// A description that is not refused for its length, and the whole request with it.
+pub(crate) fn described<'a>(text: &'a str, is_long: bool, lost: &mut Vec<String>) -> Cow<'a, str> {
+    let count = text.chars().count();
+    if is_long || count <= DESCRIPTION_CHARS {
+        return Cow::Borrowed(text);
+    }
+    let kept = DESCRIPTION_CHARS - 1;
+    lost.push(format!("the last {} of the description's {count} characters", count - kept));
+    Cow::Owned(text.chars().take(kept).chain(['…']).collect())
+}
+
+/// Most tools in one request.
+pub(super) fn most(switches: &Switches) -> usize {
+    if switches.tools { switches.max_tools } else { 0 }
+}
+
+/// The name of the form: each of the switches that make a tool come out differently has its own.
+fn form(switches: &Switches) -> ToolForm {
+    ToolForm(match (switches.strict, switches.long_descriptions) {
+        (false, false) => "chat",
+        (false, true) => "chat-long",
+        (true, false) => "chat-strict",
+        (true, true) => "chat-strict-long",
+    })
+}
+
+/// The list of tools that is sent; none where none is.
+pub(super) fn list(config: &ProviderConfig, request: &ModelRequest) -> Result<Option<RawJson>, ModelError> {
+    let switches = &config.switches;
+    let is_wanted = request.tool_choice != ToolChoice::None || switches.tool_choice != ToolChoiceForm::None;
+    if !switches.tools || !is_wanted {
+        return Ok(None);
+    }
+    let (form, convert) = (form(switches), |tool: &ToolDefinition| convert(switches, tool));
+    if let (ToolChoice::Tool(name), ToolChoiceForm::Words) = (&request.tool_choice, switches.tool_choice) {
+        let only = request.tools.get(name).and_then(|tool| tool.converted(form, convert).ok());
+        return Ok(only.and_then(|only| RawJson::from_value(&[&only.json]).ok()));
+    }
+    let tools = request.tools.converted(form, convert);
+    too_many_tools(&config.name, tools.len(), switches.max_tools)?;
+    Ok((!tools.is_empty()).then(|| tools.json.clone()))
+}
+
+/// The tools by which arguments of an answer are turned back; none where there is nothing to turn back.
+pub(super) fn restored(switches: &Switches, request: &ModelRequest) -> Option<Arc<ConvertedTools>> {
+    let convert = |tool: &ToolDefinition| convert(switches, tool);
+    (switches.strict && switches.tools).then(|| request.tools.converted(form(switches), convert))
+}

@@ -1,0 +1,165 @@
+//! What comes of the Responses API, as far as it is read.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::lenient;
+use crate::usage::Usage;
+
+/// An event's type, where its name does not say it.
+#[derive(Deserialize)]
+pub(super) struct Head<'a> {
+    #[serde(borrow)]
+    pub(super) r#type: Cow<'a, str>,
+}
+
+/// A piece of text, thinking or arguments.
+#[derive(Deserialize)]
+pub(super) struct Delta {
+    #[serde(default)]
+    pub(super) output_index: u64,
+    #[serde(default, deserialize_with = "lenient::text")]
+    pub(super) delta: Option<String>,
+}
+
+/// A part of a summary begins.
+#[derive(Deserialize)]
+pub(super) struct SummaryPart {
+    #[serde(default)]
+    pub(super) output_index: u64,
+}
+
+/// An item begins, or is whole.
+#[derive(Deserialize)]
+pub(super) struct ItemEvent<'a> {
+    #[serde(default)]
+    pub(super) output_index: u64,
+    #[serde(borrow)]
+    pub(super) item: Item<'a>,
+}
+
+/// An item of an answer.
+#[derive(Deserialize)]
+pub(super) struct Item<'a> {
+    #[serde(borrow)]
+    pub(super) r#type: Cow<'a, str>,
+    #[serde(default, borrow, deserialize_with = "lenient::borrowed")]
+    pub(super) id: Option<Cow<'a, str>>,
+    /// Of a message: its parts. Of thinking: its text, where it is not encrypted.
+    #[serde(default, deserialize_with = "lenient::object")]
+    pub(super) content: Vec<ContentPart>,
+    /// Of a message: whether it is the answer, or said by the way.
+    #[serde(borrow)]
+    pub(super) phase: Option<&'a RawValue>,
+    /// Of thinking: its summary.
+    #[serde(borrow)]
+    pub(super) summary: Option<&'a RawValue>,
+    /// Of thinking: its encrypted form.
+    #[serde(borrow)]
+    pub(super) encrypted_content: Option<&'a RawValue>,
+    /// Of a call: the id by which its result names it.
+    #[serde(default, borrow, deserialize_with = "lenient::borrowed")]
+    pub(super) call_id: Option<Cow<'a, str>>,
+    #[serde(default, borrow, deserialize_with = "lenient::borrowed")]
+    pub(super) name: Option<Cow<'a, str>>,
+    #[serde(default, deserialize_with = "lenient::text")]
+    pub(super) arguments: Option<String>,
+}
+
+/// A part of a message, of thinking, or of a summary.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ContentPart {
+    #[serde(deserialize_with = "lenient::text")]
+    pub(super) text: Option<String>,
+    #[serde(deserialize_with = "lenient::text")]
+    pub(super) refusal: Option<String>,
+}
+
+/// The answer begins.
+#[derive(Deserialize)]
+pub(super) struct Begun<'a> {
+    #[serde(borrow)]
+    pub(super) response: BegunResponse<'a>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct BegunResponse<'a> {
+    #[serde(default, borrow, deserialize_with = "lenient::borrowed")]
+    pub(super) model: Option<Cow<'a, str>>,
+}
+
+/// The answer is over, one way or another.
+#[derive(Deserialize)]
+pub(super) struct Ended<'a> {
+    #[serde(borrow)]
+    pub(super) response: Response<'a>,
+}
+
+/// An answer. Its items are read only where they did not come one by one.
+#[derive(Deserialize)]
+pub(super) struct Response<'a> {
+    #[serde(default, borrow, deserialize_with = "lenient::borrowed")]
+    pub(super) model: Option<Cow<'a, str>>,
+    #[serde(default, borrow, deserialize_with = "lenient::borrowed")]
+    pub(super) status: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) output: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) error: Option<&'a RawValue>,
+    #[serde(default, deserialize_with = "lenient::object")]
+    pub(super) incomplete_details: IncompleteDetails,
+    #[serde(default, deserialize_with = "lenient::object")]
+    pub(super) usage: WireUsage,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct IncompleteDetails {
+    #[serde(deserialize_with = "lenient::text")]
+    pub(super) reason: Option<String>,
+}
+
+/// Tokens.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct WireUsage {
+    #[serde(deserialize_with = "lenient::count")]
+    input_tokens: Option<u64>,
+    #[serde(deserialize_with = "lenient::object")]
+    input_tokens_details: InputDetails,
+    #[serde(deserialize_with = "lenient::count")]
+    output_tokens: Option<u64>,
+    #[serde(deserialize_with = "lenient::object")]
+    output_tokens_details: OutputDetails,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct InputDetails {
+    #[serde(deserialize_with = "lenient::count")]
+    cached_tokens: Option<u64>,
+    #[serde(deserialize_with = "lenient::count")]
+    cache_write_tokens: Option<u64>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct OutputDetails {
+    #[serde(deserialize_with = "lenient::count")]
+    reasoning_tokens: Option<u64>,
+}
+
+impl WireUsage {
+    pub(super) fn usage(&self) -> Usage {
+        Usage {
+            input: self.input_tokens,
+            output: self.output_tokens,
+            cached: self.input_tokens_details.cached_tokens,
+            cache_written: self.input_tokens_details.cache_write_tokens,
+            reasoning: self.output_tokens_details.reasoning_tokens,
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! What a schema can't say to a provider is said to the model in words, where it is short: in the description.
+
+use super::document::shortened;
+use super::json::{Fields, Json};
+use super::names;
+
+/// Most hints on one schema, and the length of one.
+const MAX_HINTS: usize = 8;
+const MAX_LENGTH: usize = 120;
+
+/// Hints for the description of a schema.
+#[derive(Debug, Default)]
+pub(super) struct Hints(Vec<String>);
+
+impl Hints {
+    /// A keyword that is left out.
+    pub(super) fn add(&mut self, name: &str, value: &Json) {
+        let is_of_use = matches!(
+            name,
+            "default"
+                | "format"
+                | "pattern"
+                | "minLength"
+                | "maxLength"
+                | "exclusiveMinimum"
+                | "exclusiveMaximum"
+                | "multipleOf"
+                | "minimum"
+                | "maximum"
+                | "minItems"
+                | "maxItems"
+                | "minProperties"
+                | "maxProperties"
+        );
+        if is_of_use {
+            let value = value.as_text().map_or_else(|| value.written(), str::to_owned);
+            self.push(&format!("{name}: {value}"));
+        } else if name == "uniqueItems" && *value == Json::Bool(true) {
+            self.push("no item twice");
+        }
+    }
+
+    /// Alternatives that say nothing but what must be there.
+    pub(super) fn add_needs(&mut self, alternatives: &[Json]) {
+        let sets = alternatives.iter().map(|schema| {
+            let required = schema.as_object().and_then(|fields| fields.get("required"));
+            let mut names: Vec<_> = names(required).into_iter().collect();
+            names.sort_unstable();
+            names.join(" and ")
+        });
+        let sets: Vec<_> = sets.filter(|set| !set.is_empty()).collect();
+        if !sets.is_empty() && sets.len() == alternatives.len() {
+            self.push(&format!("needs {}", sets.join(", or ")));
+        }
+    }
+
+    fn push(&mut self, hint: &str) {
+        if self.0.len() < MAX_HINTS {
+            self.0.push(shortened(hint, MAX_LENGTH));
+        }
+    }
+
+    /// Puts them into the description of a schema.
+    pub(super) fn describe(self, out: &mut Fields) {
+        if !self.0.is_empty() {
+            add_words(out, &self.0.join("; "));
+        }
+    }
+}
+
+/// Puts words in brackets after the description of a schema.
+pub(super) fn add_words(out: &mut Fields, words: &str) {
+    let text = match out.get("description").and_then(Json::as_text) {
+        Some(said) if !said.is_empty() => format!("{said} ({words})"),
+        _ => words.to_owned(),
+    };
+    out.put("description", Json::Text(text));
+}

@@ -1,0 +1,286 @@
+//! JSON whose objects keep their order, for schemas that are changed: models read properties in the order in which
+//! their author wrote them, and the same schema must give the same bytes.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Number;
+
+/// A value.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Json {
+    Null,
+    Bool(bool),
+    Number(Number),
+    Text(String),
+    List(Vec<Json>),
+    Object(Fields),
+}
+
+/// The fields of an object, in order, no name twice.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Fields(Vec<(String, Json)>);
+
+impl Default for Json {
+    /// A schema that fits everything.
+    fn default() -> Self {
+        Self::Object(Fields::default())
+    }
+}
+
+impl Json {
+    pub(crate) fn text(text: impl Into<String>) -> Self {
+        Self::Text(text.into())
+    }
+
+    pub(crate) fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn as_list(&self) -> Option<&[Json]> {
+        match self {
+            Self::List(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn as_object(&self) -> Option<&Fields> {
+        match self {
+            Self::Object(fields) => Some(fields),
+            _ => None,
+        }
+    }
+
+    /// Its type, as JSON Schema calls it.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Bool(_) => "boolean",
+            Self::Number(number) if is_whole(number) => "integer",
+            Self::Number(_) => "number",
+            Self::Text(_) => "string",
+            Self::List(_) => "array",
+            Self::Object(_) => "object",
+        }
+    }
+
+    /// How many values it is made of.
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            Self::List(items) => 1 + items.iter().map(Self::size).sum::<usize>(),
+            Self::Object(fields) => 1 + fields.iter().map(|(_, value)| value.size()).sum::<usize>(),
+            _ => 1,
+        }
+    }
+
+    /// About how many bytes it takes as JSON text.
+    pub(crate) fn weight(&self) -> usize {
+        const OTHER: usize = 4;
+        match self {
+            Self::Text(text) => OTHER + text.len(),
+            Self::List(items) => OTHER + items.iter().map(Self::weight).sum::<usize>(),
+            Self::Object(fields) => {
+                OTHER + fields.iter().map(|(name, value)| OTHER + name.len() + value.weight()).sum::<usize>()
+            }
+            _ => OTHER,
+        }
+    }
+
+    /// As JSON text.
+    pub(crate) fn written(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+/// Whether a number has no fraction; to JSON Schema 1.0 is an integer too.
+pub(crate) fn is_whole(number: &Number) -> bool {
+    !number.is_f64() || number.as_f64().is_some_and(|float| float.fract() == 0.0)
+}
+
+impl Fields {
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Json)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (&str, &mut Json)> {
+        self.0.iter_mut().map(|(name, value)| (name.as_str(), value))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&Json> {
+        self.0.iter().find(|(of, _)| of == name).map(|(_, value)| value)
+    }
+
+    pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut Json> {
+        self.0.iter_mut().find(|(of, _)| of == name).map(|(_, value)| value)
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
+    /// In the place of what has this name, else at the end.
+    pub(crate) fn put(&mut self, name: &str, value: Json) {
+        match self.get_mut(name) {
+            Some(place) => *place = value,
+            None => self.0.push((name.to_owned(), value)),
+        }
+    }
+
+    /// At the end; the caller knows that the name is new.
+    pub(crate) fn push(&mut self, name: impl Into<String>, value: Json) {
+        self.0.push((name.into(), value));
+    }
+
+    /// In front of all others.
+    pub(crate) fn put_first(&mut self, name: &str, value: Json) {
+        self.take(name);
+        self.0.insert(0, (name.to_owned(), value));
+    }
+
+    /// All of another object's fields, each as [`Fields::put`] does.
+    pub(crate) fn extend(&mut self, other: Fields) {
+        for (name, value) in other {
+            self.put(&name, value);
+        }
+    }
+
+    pub(crate) fn take(&mut self, name: &str) -> Option<Json> {
+        let at = self.0.iter().position(|(of, _)| of == name)?;
+        Some(self.0.remove(at).1)
+    }
+
+    pub(crate) fn retain(&mut self, mut keep: impl FnMut(&str, &Json) -> bool) {
+        self.0.retain(|(name, value)| keep(name, value));
+    }
+
+    /// Where each field stands, for objects too large to be searched often.
+    pub(crate) fn index(&self) -> HashMap<&str, &Json> {
+        self.iter().collect()
+    }
+}
+
+impl IntoIterator for Fields {
+    type Item = (String, Json);
+    type IntoIter = std::vec::IntoIter<(String, Json)>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl FromIterator<(String, Json)> for Fields {
+    /// Of two with the same name the last one's value counts, in the place of the first, as for most parsers.
+    fn from_iter<I: IntoIterator<Item = (String, Json)>>(fields: I) -> Self {
+        let mut kept: Vec<(String, Json)> = Vec::new();
+        let mut places: HashMap<String, usize> = HashMap::new();
+        for (name, value) in fields {
+            match places.get(&name).and_then(|at| kept.get_mut(*at)) {
+                Some(place) => place.1 = value,
+                None => {
+                    places.insert(name.clone(), kept.len());
+                    kept.push((name, value));
+                }
+            }
+        }
+        Self(kept)
+    }
+}
+
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Null => serializer.serialize_unit(),
+            Self::Bool(value) => serializer.serialize_bool(*value),
+            Self::Number(number) => number.serialize(serializer),
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::List(items) => items.serialize(serializer),
+            Self::Object(fields) => fields.serialize(serializer),
+        }
+    }
+}
+
+impl Serialize for Fields {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (name, value) in &self.0 {
+            map.serialize_entry(name, value)?;
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(JsonVisitor)
+    }
+}
+
+struct JsonVisitor;
+
+impl<'de> Visitor<'de> for JsonVisitor {
+    type Value = Json;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<Json, E> {
+        Ok(Json::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Json, E> {
+        Ok(Json::Bool(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Json, E> {
+        Ok(Json::Number(value.into()))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Json, E> {
+        Ok(Json::Number(value.into()))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Json, E> {
+        Ok(Number::from_f64(value).map_or(Json::Null, Json::Number))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Json, E> {
+        Ok(Json::text(text))
+    }
+
+    fn visit_string<E>(self, text: String) -> Result<Json, E> {
+        Ok(Json::Text(text))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Json, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = seq.next_element()? {
+            items.push(item);
+        }
+        Ok(Json::List(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Json, A::Error> {
+        let mut fields = Vec::new();
+        while let Some(field) = map.next_entry()? {
+            fields.push(field);
+        }
+        Ok(Json::Object(fields.into_iter().collect()))
+    }
+}
+
+#[cfg(test)]
+mod tests;

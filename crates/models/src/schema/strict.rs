@@ -1,0 +1,505 @@
+//! Schemas in the strict form, to which a model is held word for word: every object is closed, and every property
+//! of it must be there. What is optional may be null instead, which [`undo`] takes out again.
+//!
+//! Sources, read in November 2026: OpenAI, "Structured model outputs", supported schemas; Anthropic, "Structured
+//! outputs", JSON Schema limitations, whose closed objects may have optional properties.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::combine::kinds;
+use super::dialect::{is_annotation, is_plumbing};
+use super::document::{At, Document, shortened};
+use super::hint::Hints;
+use super::json::{Fields, Json};
+use super::lost::Lost;
+use crate::provider::NotExpressible;
+
+mod undo;
+
+pub(crate) use undo::undo;
+
+/// What a strict form has.
+#[derive(Debug)]
+pub(super) struct Rules {
+    /// Whether properties that are optional must be there too, as null.
+    pub(super) all_required: bool,
+    /// Whether a schema may refer to itself.
+    pub(super) recursive: bool,
+    /// Keywords about values besides types, properties, items, alternatives and listed values.
+    pub(super) keywords: &'static [&'static str],
+    /// Most levels of objects and arrays.
+    pub(super) depth: usize,
+    /// Most properties, all objects together.
+    pub(super) properties: usize,
+    /// Most listed values, all together.
+    pub(super) values: usize,
+    /// Most characters of names and listed values, all together.
+    pub(super) characters: usize,
+    /// Most properties that are optional, and most with alternatives.
+    pub(super) optional: usize,
+    pub(super) alternatives: usize,
+}
+
+impl Rules {
+    /// Whether null stands for what is not there.
+    pub(super) fn fills_with_null(&self) -> bool {
+        self.all_required
+    }
+}
+
+pub(super) static OPENAI: Rules = Rules {
+    all_required: true,
+    recursive: true,
+    keywords: &[
+        "pattern",
+        "format",
+        "multipleOf",
+        "minimum",
+        "maximum",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "minItems",
+        "maxItems",
+    ],
+    depth: 10,
+    properties: 5_000,
+    values: 1_000,
+    characters: 120_000,
+    optional: usize::MAX,
+    alternatives: usize::MAX,
+};
+
+pub(super) static ANTHROPIC: Rules = Rules {
+    all_required: false,
+    recursive: false,
+    keywords: &["format"],
+    depth: 32,
+    properties: 5_000,
+    values: 5_000,
+    characters: 500_000,
+    optional: 24,
+    alternatives: 16,
+};
+
+/// The formats of text that strict forms know.
+const FORMATS: &[&str] =
+    &["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"];
+
+/// A schema being said strictly.
+pub(super) struct Strict<'s> {
+    document: &'s Document<'s>,
+    rules: &'static Rules,
+    pub(super) lost: Lost,
+    /// The names of what references lead to, by where they lead.
+    names: HashMap<*const Json, String>,
+    /// What references lead to and is not said yet.
+    waiting: VecDeque<(String, At<'s>)>,
+    depth: usize,
+    /// What was written, to be held against the rules.
+    properties: usize,
+    values: usize,
+    characters: usize,
+    optional: usize,
+    alternatives: usize,
+}
+
+type Said<T> = Result<T, NotExpressible>;
+
+impl<'s> Strict<'s> {
+    pub(super) fn new(document: &'s Document<'s>, rules: &'static Rules) -> Self {
+        Self {
+            document,
+            rules,
+            lost: Lost::default(),
+            names: HashMap::new(),
+            waiting: VecDeque::new(),
+            depth: 0,
+            properties: 0,
+            values: 0,
+            characters: 0,
+            optional: 0,
+            alternatives: 0,
+        }
+    }
+
+    /// The schema with all that its references lead to.
+    pub(super) fn whole(&mut self, must_be_object: bool) -> Said<Fields> {
+        let start = self.document.start();
+        if must_be_object {
+            self.check_root(&start)?;
+        }
+        let mut out = self.schema(&start)?;
+        let mut definitions = Fields::default();
+        while let Some((name, at)) = self.waiting.pop_front() {
+            let schema = self.schema(&at)?;
+            definitions.push(name, Json::Object(schema));
+        }
+        if !definitions.is_empty() {
+            out.push("$defs", Json::Object(definitions));
+        }
+        self.check_size()?;
+        Ok(out)
+    }
+
+    fn check_root(&self, at: &At<'s>) -> Said<()> {
+        let fields = at.node.as_object();
+        let is_object =
+            fields.and_then(|fields| fields.get("type")).is_some_and(|of| kinds(of) == ["object"]);
+        match fields {
+            Some(fields) if is_object && self.document.reference(fields).is_none() => Ok(()),
+            _ => Err(cannot(at, "the root is not plainly an object")),
+        }
+    }
+
+    fn check_size(&self) -> Said<()> {
+        let rules = self.rules;
+        for (count, most, what) in [
+            (self.properties, rules.properties, "properties"),
+            (self.values, rules.values, "listed values"),
+            (self.characters, rules.characters, "characters of names and values"),
+            (self.optional, rules.optional, "optional properties"),
+            (self.alternatives, rules.alternatives, "places with alternatives"),
+        ] {
+            if count > most {
+                return Err(NotExpressible(format!(
+                    "it has {count} {what}; a strict schema may have {most}"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn schema(&mut self, at: &At<'s>) -> Said<Fields> {
+        let Some(fields) = at.node.as_object() else {
+            let why = match at.node {
+                Json::Bool(_) => "it is true or false for everything",
+                _ => "it is no single schema",
+            };
+            return Err(cannot(at, why));
+        };
+        if self.depth > self.rules.depth {
+            return Err(cannot(at, &format!("it nests more than {} levels deep", self.rules.depth)));
+        }
+        if let Some(reference) = self.document.reference(fields) {
+            return self.reference(at, fields, reference);
+        }
+        let alone = |name: &str, beside: &[&str]| {
+            let says_nothing =
+                |other: &str| is_annotation(other) || is_plumbing(other) || beside.contains(&other);
+            fields.iter().all(|(other, _)| other == name || says_nothing(other))
+        };
+        match fields.get("allOf").and_then(Json::as_list) {
+            None => {}
+            Some([one]) if alone("allOf", &[]) => {
+                let mut out = self.schema(&self.document.item(at, "allOf", 0, one))?;
+                let described = self.annotations(at, fields);
+                if out.has("$ref") && !described.is_empty() {
+                    out = wrapped(out);
+                }
+                out.extend(described);
+                return Ok(out);
+            }
+            Some(_) => return Err(cannot(at, "allOf can't be said strictly")),
+        }
+        for name in ["anyOf", "oneOf"] {
+            match fields.get(name).and_then(Json::as_list) {
+                None => {}
+                Some(items) if alone(name, &["type"]) && !items.is_empty() => {
+                    return self.any_of(at, fields, name, items);
+                }
+                Some(_) => return Err(cannot(at, &format!("{name} stands beside other keywords"))),
+            }
+        }
+        self.plain(at, fields)
+    }
+
+    fn any_of(&mut self, at: &At<'s>, fields: &'s Fields, name: &'s str, items: &'s [Json]) -> Said<Fields> {
+        self.alternatives += 1;
+        let mut out = self.annotations(at, fields);
+        let mut said = Vec::new();
+        for (index, item) in items.iter().enumerate() {
+            said.push(Json::Object(self.schema(&self.document.item(at, name, index, item))?));
+        }
+        if name == "oneOf" {
+            self.lost.loosen(&at.pointer, "that no more than one of oneOf fits is not said");
+        }
+        out.push("anyOf", Json::List(said));
+        Ok(out)
+    }
+
+    fn reference(&mut self, at: &At<'s>, fields: &'s Fields, reference: &str) -> Said<Fields> {
+        let counts = |name: &str| !is_plumbing(name) && !is_annotation(name);
+        if self.document.draft.has_siblings() && fields.iter().any(|(name, _)| counts(name)) {
+            return Err(cannot(at, "a reference stands beside other keywords"));
+        }
+        let Some(target) = self.document.resolve(reference, at) else {
+            return Err(cannot(at, &format!("the reference {:?} leads nowhere", shortened(reference, 60))));
+        };
+        let mut out = Fields::default();
+        out.push("$ref", Json::Text(self.name_of(&target, reference)?));
+        let described = self.annotations(at, fields);
+        if !described.is_empty() {
+            out = wrapped(out);
+            for (name, value) in described {
+                out.put_first(&name, value);
+            }
+        }
+        Ok(out)
+    }
+
+    /// How what a reference leads to is referred to.
+    fn name_of(&mut self, target: &At<'s>, reference: &str) -> Said<String> {
+        let node = std::ptr::from_ref(target.node);
+        if std::ptr::eq(node, self.document.start().node) {
+            return if self.rules.recursive {
+                Ok("#".to_owned())
+            } else {
+                Err(cannot(target, "it refers to itself"))
+            };
+        }
+        if let Some(name) = self.names.get(&node) {
+            return Ok(format!("#/$defs/{name}"));
+        }
+        let usual = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        let last = reference.rsplit(['/', '#']).next().unwrap_or_default();
+        let wanted: String = last.chars().map(|c| if usual(c) { c } else { '_' }).take(60).collect();
+        let wanted = if wanted.is_empty() { "part".to_owned() } else { wanted };
+        let is_taken = |name: &str| self.names.values().any(|other| other == name);
+        let mut name = wanted.clone();
+        let mut number = 1;
+        while is_taken(&name) {
+            number += 1;
+            name = format!("{wanted}_{number}");
+        }
+        if self.names.len() >= MAX_DEFINITIONS {
+            return Err(NotExpressible(format!("its references lead to more than {MAX_DEFINITIONS} places")));
+        }
+        self.names.insert(node, name.clone());
+        self.waiting.push_back((name.clone(), target.clone()));
+        Ok(format!("#/$defs/{name}"))
+    }
+
+    fn plain(&mut self, at: &At<'s>, fields: &'s Fields) -> Said<Fields> {
+        let listed =
+            match (fields.get("enum"), fields.get("const").filter(|_| self.document.draft.knows("const"))) {
+                (_, Some(value)) => Some(vec![value.clone()]),
+                (Some(Json::List(values)), None) if !values.is_empty() => Some(values.clone()),
+                _ => None,
+            };
+        let of = match (fields.get("type"), &listed) {
+            (Some(of), _) => kinds(of).into_iter().map(str::to_owned).collect(),
+            (None, Some(values)) => kinds_of(values),
+            (None, None) => return Err(cannot(at, "it does not say its type")),
+        };
+        let has = |kind: &str| of.iter().any(|of| of == kind);
+        let mut out = Fields::default();
+        let mut hints = Hints::default();
+        for (name, value) in fields.iter() {
+            match name {
+                "type" => out.push("type", type_of(&of)),
+                "properties" if has("object") => {
+                    let properties = self.object(at, fields)?;
+                    out.extend(properties);
+                }
+                "items" if has("array") => {
+                    self.depth += 1;
+                    let items = self.schema(&self.document.field(at, "items", value))?;
+                    self.depth -= 1;
+                    out.push("items", Json::Object(items));
+                }
+                "enum" | "const" => {
+                    if let Some(values) = listed.as_ref().filter(|_| !out.has("enum")) {
+                        self.count(values);
+                        out.push("enum", Json::List(values.clone()));
+                    }
+                }
+                "title" | "description" => out.push(name, value.clone()),
+                "required" | "additionalProperties" | "properties" | "items" => {}
+                _ if is_plumbing(name) => {}
+                _ if !self.document.draft.knows(name) => {}
+                _ if self.keeps(name, value) => out.push(name, value.clone()),
+                _ => {
+                    hints.add(name, value);
+                    let what = format!("{:?} is left out", shortened(name, 60));
+                    if is_annotation(name) {
+                        self.lost.remark(&at.pointer, &what);
+                    } else {
+                        self.lost.loosen(&at.pointer, &what);
+                    }
+                }
+            }
+        }
+        if !out.has("type") {
+            out.put_first("type", type_of(&of));
+        }
+        if has("object") && !out.has("properties") {
+            out.extend(self.object(at, fields)?);
+        }
+        if has("array") && !out.has("items") {
+            return Err(cannot(at, "it does not say what is in the array"));
+        }
+        hints.describe(&mut out);
+        Ok(out)
+    }
+
+    fn keeps(&self, name: &str, value: &Json) -> bool {
+        self.rules.keywords.contains(&name)
+            && match (name, value) {
+                ("format", value) => value.as_text().is_some_and(|format| FORMATS.contains(&format)),
+                // What looks around or back is not known.
+                ("pattern", Json::Text(pattern)) => !pattern.contains("(?") && !has_back_reference(pattern),
+                (_, value) => matches!(value, Json::Number(_)),
+            }
+    }
+
+    /// An object, closed.
+    fn object(&mut self, at: &At<'s>, fields: &'s Fields) -> Said<Fields> {
+        let closed = fields.get("additionalProperties") == Some(&Json::Bool(false));
+        if fields.has("additionalProperties") && !closed {
+            return Err(cannot(at, "it lets properties be there that it does not name"));
+        }
+        if fields.has("patternProperties") {
+            return Err(cannot(at, "its properties have patterns instead of names"));
+        }
+        let empty = Fields::default();
+        let properties = match fields.get("properties") {
+            Some(Json::Object(properties)) => properties,
+            _ if closed => {
+                let mut out = Fields::default();
+                out.push("properties", Json::Object(empty));
+                out.push("required", Json::List(Vec::new()));
+                out.push("additionalProperties", Json::Bool(false));
+                return Ok(out);
+            }
+            _ => return Err(cannot(at, "it lets properties be there that it does not name")),
+        };
+        if properties.is_empty() && !closed && self.depth > 0 {
+            return Err(cannot(at, "it lets properties be there that it does not name"));
+        }
+        let required = super::names(fields.get("required"));
+        let known = properties.index();
+        if let Some(name) = required.iter().find(|name| !known.contains_key(*name)) {
+            return Err(cannot(at, &format!("{:?} must be there but is not described", shortened(name, 60))));
+        }
+        let (mut said, mut order) = (Fields::default(), Vec::new());
+        self.depth += 1;
+        for (name, value) in properties.iter() {
+            let schema = self.schema(&self.document.entry(at, "properties", name, value))?;
+            let is_optional = !required.contains(name);
+            self.properties += 1;
+            self.characters += name.chars().count();
+            self.optional += usize::from(is_optional);
+            if self.rules.all_required && is_optional {
+                said.push(name, Json::Object(nullable(schema)));
+            } else {
+                said.push(name, Json::Object(schema));
+            }
+            if self.rules.all_required || !is_optional {
+                order.push(Json::text(name));
+            }
+        }
+        self.depth -= 1;
+        let mut out = Fields::default();
+        out.push("properties", Json::Object(said));
+        out.push("required", Json::List(order));
+        out.push("additionalProperties", Json::Bool(false));
+        Ok(out)
+    }
+
+    fn annotations(&mut self, at: &At<'s>, fields: &'s Fields) -> Fields {
+        let mut out = Fields::default();
+        for (name, value) in fields.iter().filter(|(name, _)| is_annotation(name)) {
+            if matches!(name, "title" | "description") {
+                out.push(name, value.clone());
+            } else {
+                self.lost.remark(&at.pointer, &format!("{name:?} is left out"));
+            }
+        }
+        out
+    }
+
+    fn count(&mut self, values: &[Json]) {
+        self.values += values.len();
+        self.characters +=
+            values.iter().filter_map(Json::as_text).map(|text| text.chars().count()).sum::<usize>();
+    }
+}
+
+/// Most places that references lead to.
+const MAX_DEFINITIONS: usize = 200;
+
+fn cannot(at: &At<'_>, why: &str) -> NotExpressible {
+    NotExpressible(format!("#{}: {why}", at.pointer))
+}
+
+/// A reference, so that something may stand beside it.
+fn wrapped(reference: Fields) -> Fields {
+    let mut out = Fields::default();
+    out.push("anyOf", Json::List(vec![Json::Object(reference)]));
+    out
+}
+
+fn kinds_of(values: &[Json]) -> Vec<String> {
+    let mut of: Vec<String> = Vec::new();
+    for value in values {
+        let kind = value.kind();
+        if !of.iter().any(|of| of == kind) {
+            of.push(kind.to_owned());
+        }
+    }
+    if of.iter().any(|of| of == "number") {
+        of.retain(|of| of != "integer");
+    }
+    of
+}
+
+fn type_of(of: &[String]) -> Json {
+    match of {
+        [one] => Json::text(one.as_str()),
+        several => Json::List(several.iter().map(|of| Json::text(of.as_str())).collect()),
+    }
+}
+
+/// The same, or null.
+fn nullable(mut schema: Fields) -> Fields {
+    let null = || {
+        let mut null = Fields::default();
+        null.push("type", Json::text("null"));
+        Json::Object(null)
+    };
+    if schema.has("$ref") {
+        let mut out = Fields::default();
+        out.push("anyOf", Json::List(vec![Json::Object(schema), null()]));
+        return out;
+    }
+    if let Some(Json::List(alternatives)) = schema.get_mut("anyOf") {
+        if !alternatives.contains(&null()) {
+            alternatives.push(null());
+        }
+        return schema;
+    }
+    if let Some(of) = schema.get("type") {
+        let mut of: Vec<Json> = kinds(of).into_iter().map(Json::text).collect();
+        if !of.contains(&Json::text("null")) {
+            of.push(Json::text("null"));
+            schema.put("type", Json::List(of));
+        }
+    }
+    if let Some(Json::List(values)) = schema.get_mut("enum")
+        && !values.contains(&Json::Null)
+    {
+        values.push(Json::Null);
+    }
+    schema
+}
+
+fn has_back_reference(pattern: &str) -> bool {
+    let mut escaped = false;
+    for c in pattern.chars() {
+        if escaped && (c.is_ascii_digit() && c != '0' || c == 'k') {
+            return true;
+        }
+        escaped = c == '\\' && !escaped;
+    }
+    false
+}

@@ -1,0 +1,271 @@
+//! The tools that a model is told of, and the forms in which providers want them. A form is made once for each tool
+//! and once for each set, and kept with it: a conversation sends the same list with every request.
+
+use std::fmt;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use serde_json::value::RawValue;
+use toolway_types::RawJson;
+
+use crate::names;
+use crate::provider::{Converted, NotExpressible};
+
+mod arguments;
+
+pub use arguments::ArgumentForm;
+pub(crate) use arguments::RawFields;
+use arguments::renamed;
+
+/// How many forms of one thing are kept: more than any conversation changes between.
+const MAX_FORMS: usize = 8;
+
+/// The name of a form in which tools are sent: whatever makes the same tool come out differently has another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ToolForm(pub &'static str);
+
+/// One tool, as its source described it. Its fields do not change once it is in a [`ToolSet`]: the forms in which it
+/// was sent are kept.
+#[derive(Clone)]
+pub struct ToolDefinition {
+    /// The name by which the model calls it; see [`toolway_types::ExposedName`].
+    pub name: String,
+    /// What it does, in its source's words.
+    pub description: String,
+    /// The JSON Schema of its arguments as its source wrote it; none where it takes none.
+    pub parameters: Option<RawJson>,
+    forms: Forms<Result<Arc<Converted>, NotExpressible>>,
+}
+
+impl ToolDefinition {
+    /// A tool.
+    #[must_use]
+    pub fn new(name: impl Into<String>, description: impl Into<String>, parameters: Option<RawJson>) -> Self {
+        Self { name: name.into(), description: description.into(), parameters, forms: Forms::default() }
+    }
+
+    /// It in a form, which `convert` makes where it was not made before.
+    ///
+    /// # Errors
+    /// What `convert` said.
+    pub fn converted(
+        &self,
+        form: ToolForm,
+        convert: impl FnOnce(&Self) -> Result<Converted, NotExpressible>,
+    ) -> Result<Arc<Converted>, NotExpressible> {
+        self.forms.get(form, || convert(self).map(Arc::new))
+    }
+}
+
+impl fmt::Debug for ToolDefinition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolDefinition")
+            .field("name", &self.name)
+            .field("description", &self.description)
+            .field("parameters", &self.parameters)
+            .finish_non_exhaustive()
+    }
+}
+
+impl PartialEq for ToolDefinition {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+            && self.description == other.description
+            && self.parameters == other.parameters
+    }
+}
+
+impl Eq for ToolDefinition {}
+
+/// The tools of one request, sorted by name: the same tools give the same bytes, whatever order they came in.
+#[derive(Debug, Default)]
+pub struct ToolSet {
+    tools: Vec<Arc<ToolDefinition>>,
+    /// Those that are sent under an alias, by it.
+    aliases: Vec<(String, usize)>,
+    forms: Forms<Arc<ConvertedTools>>,
+}
+
+impl ToolSet {
+    /// A set of these. Of two with the same name the first counts.
+    #[must_use]
+    pub fn new(mut tools: Vec<Arc<ToolDefinition>>) -> Self {
+        tools.sort_by(|a, b| a.name.cmp(&b.name));
+        tools.dedup_by(|later, first| later.name == first.name);
+        let aliases = tools.iter().enumerate().filter_map(|(at, tool)| match names::sent(&tool.name) {
+            std::borrow::Cow::Borrowed(_) => None,
+            std::borrow::Cow::Owned(alias) => Some((alias, at)),
+        });
+        let aliases = aliases.collect();
+        Self { tools, aliases, forms: Forms::default() }
+    }
+
+    /// The tools, by name.
+    #[must_use]
+    pub fn tools(&self) -> &[Arc<ToolDefinition>] {
+        &self.tools
+    }
+
+    /// The tool of this name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Arc<ToolDefinition>> {
+        let at = self.tools.binary_search_by(|tool| tool.name.as_str().cmp(name)).ok()?;
+        self.tools.get(at)
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.tools.is_empty()
+    }
+
+    /// The name of the tool that a model was told of as `sent`; the same where it is nobody's alias.
+    #[must_use]
+    pub fn name_of<'a>(&'a self, sent: &'a str) -> &'a str {
+        let found = self.aliases.iter().find(|(alias, _)| alias == sent);
+        found.and_then(|(_, at)| self.tools.get(*at)).map_or(sent, |tool| tool.name.as_str())
+    }
+
+    /// The set in a form. `convert` is called for tools that were not sent in it before; those that it refuses are
+    /// left out.
+    pub fn converted(
+        &self,
+        form: ToolForm,
+        convert: impl Fn(&ToolDefinition) -> Result<Converted, NotExpressible>,
+    ) -> Arc<ConvertedTools> {
+        self.converted_as(form, convert, |tools| RawJson::from_value(tools).unwrap_or_default())
+    }
+
+    /// The same, where the list is not a plain JSON array of the tools: `list` makes it of them.
+    pub fn converted_as(
+        &self,
+        form: ToolForm,
+        convert: impl Fn(&ToolDefinition) -> Result<Converted, NotExpressible>,
+        list: impl FnOnce(&[&RawJson]) -> RawJson,
+    ) -> Arc<ConvertedTools> {
+        self.forms.get(form, || {
+            let (mut tools, mut refused) = (Vec::new(), Vec::new());
+            for tool in &self.tools {
+                match tool.converted(form, &convert) {
+                    Ok(converted) => tools.push((Arc::clone(tool), converted)),
+                    Err(why) => refused.push((tool.name.clone(), why)),
+                }
+            }
+            let definitions: Vec<_> = tools.iter().map(|(_, converted)| &converted.json).collect();
+            let json = list(&definitions);
+            Arc::new(ConvertedTools { json, refused, tools })
+        })
+    }
+}
+
+/// The tools of one request in the form in which they are sent.
+#[derive(Debug, Default)]
+pub struct ConvertedTools {
+    /// The list.
+    pub json: RawJson,
+    /// Those that can't be said in this form, by name, and why.
+    pub refused: Vec<(String, NotExpressible)>,
+    tools: Vec<(Arc<ToolDefinition>, Arc<Converted>)>,
+}
+
+impl ConvertedTools {
+    /// How many are sent.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.tools.len()
+    }
+
+    /// Whether none are.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.tools.is_empty()
+    }
+
+    /// Whether the tool of this name is sent.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        self.find(name).is_some()
+    }
+
+    /// Arguments of the tool of this name as they are called in this form, for a history that is sent; none where
+    /// they are called the same.
+    #[must_use]
+    pub(crate) fn sent(&self, name: &str, arguments: &str) -> Option<String> {
+        let names = &self.find(name)?.1.arguments.renamed;
+        if names.is_empty() {
+            return None;
+        }
+        renamed(arguments, |own| names.iter().find(|(_, name)| name == own).map(|(sent, _)| sent.clone()))
+    }
+
+    fn find(&self, name: &str) -> Option<&(Arc<ToolDefinition>, Arc<Converted>)> {
+        let at = self.tools.binary_search_by(|(tool, _)| tool.name.as_str().cmp(name)).ok()?;
+        self.tools.get(at)
+    }
+
+    /// Arguments that a model wrote for the tool of this name, as the tool itself has them. The same text where the
+    /// form says nothing else than the tool's own schema, or where it is no JSON object.
+    #[must_use]
+    pub fn restore(&self, name: &str, arguments: String) -> String {
+        let Some((tool, converted)) = self.find(name) else { return arguments };
+        match converted.arguments.restored(tool.parameters.as_ref(), &arguments) {
+            Some(restored) => restored,
+            None => arguments,
+        }
+    }
+}
+
+/// A few forms of one thing, each made once.
+struct Forms<T>(Mutex<Vec<(ToolForm, T)>>);
+
+impl<T: Clone> Forms<T> {
+    /// Makes it outside the lock: two that ask at once may both make it, and get the same.
+    fn get(&self, form: ToolForm, make: impl FnOnce() -> T) -> T {
+        if let Some(made) = self.find(form) {
+            return made;
+        }
+        let made = make();
+        let mut forms = self.0.lock();
+        if let Some((_, first)) = forms.iter().find(|(of, _)| *of == form) {
+            return first.clone();
+        }
+        if forms.len() >= MAX_FORMS {
+            forms.remove(0);
+        }
+        forms.push((form, made.clone()));
+        made
+    }
+
+    fn find(&self, form: ToolForm) -> Option<T> {
+        self.0.lock().iter().find(|(of, _)| *of == form).map(|(_, made)| made.clone())
+    }
+}
+
+impl<T> Default for Forms<T> {
+    fn default() -> Self {
+        Self(Mutex::new(Vec::new()))
+    }
+}
+
+impl<T: Clone> Clone for Forms<T> {
+    fn clone(&self) -> Self {
+        Self(Mutex::new(self.0.lock().clone()))
+    }
+}
+
+impl<T> fmt::Debug for Forms<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Forms")
+    }
+}
+
+/// A JSON object with one more field at its end; the same where it is none.
+pub(crate) fn with_field(object: &RawJson, name: &str, value: &RawJson) -> RawJson {
+    let Some(fields) = object.get().trim_end().strip_suffix('}') else { return object.clone() };
+    let comma = if fields.trim_end().ends_with('{') { "" } else { "," };
+    let text = format!("{fields}{comma}{}:{}}}", serde_json::Value::from(name), value.get());
+    RawValue::from_string(text).map_or_else(|_| object.clone(), RawJson::from)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,99 @@
+//! Arguments as a provider's form of a tool has them, and as the tool itself does.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{MapAccess, Visitor};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+use toolway_types::RawJson;
+
+use crate::schema;
+
+/// How arguments that fit a converted schema become arguments of the tool.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ArgumentForm {
+    /// Whether properties that are optional are null where they are not meant to be there.
+    pub is_strict: bool,
+    /// Properties of the root that have another name there: that name, and their own.
+    pub renamed: Vec<(String, String)>,
+}
+
+impl ArgumentForm {
+    /// The tool's own arguments, where they are another text than what the model wrote.
+    pub(crate) fn restored(&self, parameters: Option<&RawJson>, arguments: &str) -> Option<String> {
+        let named = if self.renamed.is_empty() { None } else { self.named(arguments) };
+        if !self.is_strict {
+            return named;
+        }
+        let schema = schema::parsed(parameters?).ok()?;
+        schema::undo(&schema, named.as_deref().unwrap_or(arguments)).or(named)
+    }
+
+    fn named(&self, arguments: &str) -> Option<String> {
+        renamed(arguments, |name| {
+            let found = self.renamed.iter().find(|(sent, _)| sent == name);
+            found.map(|(_, own)| own.clone())
+        })
+    }
+}
+
+/// A JSON object with fields of other names, where it is one and any has another; the values stay as they are
+/// written. A name that is taken already is not given again.
+pub(crate) fn renamed(object: &str, other_name: impl Fn(&str) -> Option<String>) -> Option<String> {
+    let RawFields(mut fields) = serde_json::from_str(object).ok()?;
+    let mut changed = false;
+    for at in 0..fields.len() {
+        let Some(other) = fields.get(at).and_then(|(name, _)| other_name(name)) else { continue };
+        if fields.iter().any(|(name, _)| *name == other) {
+            continue;
+        }
+        if let Some((name, _)) = fields.get_mut(at) {
+            *name = Cow::Owned(other);
+            changed = true;
+        }
+    }
+    if changed { serde_json::to_string(&RawFields(fields)).ok() } else { None }
+}
+
+/// The fields of a JSON object in order, their values as they are written.
+pub(crate) struct RawFields<'a>(pub(crate) Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for RawFields<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(RawVisitor)
+    }
+}
+
+struct RawVisitor;
+
+impl<'de> Visitor<'de> for RawVisitor {
+    type Value = RawFields<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RawFields<'de>, A::Error> {
+        let mut fields = Vec::new();
+        while let Some((name, value)) = map.next_entry::<Name<'de>, &'de RawValue>()? {
+            fields.push((name.0, value));
+        }
+        Ok(RawFields(fields))
+    }
+}
+
+/// A name, borrowed where it has no escapes in it.
+#[derive(Deserialize)]
+struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl Serialize for RawFields<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (name, value) in &self.0 {
+            map.serialize_entry(name, value)?;
+        }
+        map.end()
+    }
+}

@@ -1,0 +1,198 @@
+//! HTTP to model providers: one client for all, which is made when it is first used and keeps its connections.
+//! Nothing here knows a provider's API, tries again, follows a redirect or reads a proxy out of the environment.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header;
+use parking_lot::Mutex;
+use reqwest::header::{HeaderMap, HeaderValue};
+use reqwest::{Client, Url};
+use rustls::ClientConfig;
+
+use crate::config::ProviderConfig;
+use crate::retry::any_fraction;
+
+mod body;
+mod fault;
+mod sse;
+
+pub(crate) use body::{AnswerBody, Waited};
+pub use sse::{EventTooLong, MAX_EVENT, SseEvent, SseParser};
+
+use fault::of_transport;
+
+use crate::failure::Failure;
+
+/// What the client calls itself.
+const USER_AGENT: &str = concat!("toolway/", env!("CARGO_PKG_VERSION"));
+/// How long a connection is kept that nobody uses.
+const IDLE: Duration = Duration::from_secs(55);
+/// How often the other end of a silent connection is asked whether it is still there.
+const KEEP_ALIVE: Duration = Duration::from_secs(30);
+/// How many connections to one host are kept that nobody uses.
+const IDLE_CONNECTIONS: usize = 32;
+/// How many clients are kept: one for each time to connect that the owner set.
+const MAX_CLIENTS: usize = 8;
+
+/// The client. Cheap to clone; all clones share their connections.
+#[derive(Clone)]
+pub struct Http {
+    shared: Arc<Shared>,
+    fraction: fn() -> f64,
+}
+
+struct Shared {
+    make_tls: Box<dyn Fn() -> Result<ClientConfig, String> + Send + Sync>,
+    tls: OnceLock<ClientConfig>,
+    clients: Mutex<Vec<(ClientKind, Client)>>,
+}
+
+/// What tells clients apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct ClientKind {
+    secure: bool,
+    connect: Duration,
+}
+
+impl fmt::Debug for Http {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Http")
+    }
+}
+
+/// What is sent to a model provider.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    /// Where.
+    pub(crate) url: Url,
+    /// The headers of the API, the key among them.
+    pub(crate) headers: HeaderMap,
+    /// JSON.
+    pub(crate) body: Bytes,
+}
+
+impl Http {
+    /// Trusts whom the TLS settings trust that `make_tls` makes. It is called when an https address is first asked,
+    /// on a thread for blocking work, and says in words what is wrong where it can't.
+    #[must_use]
+    pub fn new(make_tls: impl Fn() -> Result<ClientConfig, String> + Send + Sync + 'static) -> Self {
+        let make_tls = Box::new(make_tls);
+        let shared = Shared { make_tls, tls: OnceLock::new(), clients: Mutex::default() };
+        Self { shared: Arc::new(shared), fraction: any_fraction }
+    }
+
+    /// With something else in place of the chance that spreads waits: `fraction` gives numbers from 0 to 1.
+    #[must_use]
+    pub fn with_fraction(self, fraction: fn() -> f64) -> Self {
+        Self { fraction, ..self }
+    }
+
+    /// A number from 0 to 1.
+    pub(crate) fn fraction(&self) -> f64 {
+        (self.fraction)()
+    }
+
+    /// Sends a body and gives the answer once its headers are there, whatever its status.
+    ///
+    /// # Errors
+    /// Where there is none.
+    pub(crate) async fn post(
+        &self,
+        config: &ProviderConfig,
+        what: Prepared,
+    ) -> Result<reqwest::Response, Failure> {
+        let client = self.client(config, &what.url).await?;
+        let json = HeaderValue::from_static("application/json");
+        let stream = HeaderValue::from_static("text/event-stream, application/json");
+        let mut headers = what.headers;
+        headers.insert(header::CONTENT_TYPE, json);
+        headers.insert(header::ACCEPT, stream);
+        replace(&mut headers, &config.headers);
+        let request = client.post(what.url.clone()).headers(headers).body(what.body);
+        request.send().await.map_err(|error| of_transport(config, &what.url, &error))
+    }
+
+    /// Asks for something and gives the answer once its headers are there, whatever its status.
+    ///
+    /// # Errors
+    /// Where there is none.
+    pub(crate) async fn get(
+        &self,
+        config: &ProviderConfig,
+        url: Url,
+        mut headers: HeaderMap,
+    ) -> Result<reqwest::Response, Failure> {
+        let client = self.client(config, &url).await?;
+        headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
+        replace(&mut headers, &config.headers);
+        let request = client.get(url.clone()).headers(headers);
+        request.send().await.map_err(|error| of_transport(config, &url, &error))
+    }
+
+    async fn client(&self, config: &ProviderConfig, url: &Url) -> Result<Client, Failure> {
+        let kind = ClientKind { secure: url.scheme() == "https", connect: config.timeouts.connect };
+        let made =
+            self.shared.clients.lock().iter().find(|(k, _)| *k == kind).map(|(_, client)| client.clone());
+        if let Some(client) = made {
+            return Ok(client);
+        }
+        let tls = if kind.secure { self.tls().await } else { nobody_trusted() };
+        let client = tls.and_then(|tls| build(kind, tls).map_err(|error| error.to_string()));
+        let client = client.map_err(|problem| fault::of_setup(config, &problem))?;
+        let mut clients = self.shared.clients.lock();
+        if clients.len() >= MAX_CLIENTS {
+            clients.remove(0);
+        }
+        clients.push((kind, client.clone()));
+        Ok(client)
+    }
+
+    /// The TLS settings; made again after a failure.
+    async fn tls(&self) -> Result<ClientConfig, String> {
+        if let Some(tls) = self.shared.tls.get() {
+            return Ok(tls.clone());
+        }
+        let shared = Arc::clone(&self.shared);
+        let made = tokio::task::spawn_blocking(move || (shared.make_tls)()).await;
+        let mut tls = made.unwrap_or_else(|error| Err(error.to_string()))?;
+        tls.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(self.shared.tls.get_or_init(|| tls).clone())
+    }
+}
+
+/// Puts the owner's headers in, in place of ours.
+fn replace(headers: &mut HeaderMap, with: &HeaderMap) {
+    for name in with.keys() {
+        headers.remove(name);
+    }
+    for (name, value) in with {
+        headers.append(name.clone(), value.clone());
+    }
+}
+
+fn build(kind: ClientKind, tls: ClientConfig) -> reqwest::Result<Client> {
+    Client::builder()
+        .user_agent(USER_AGENT)
+        .tls_backend_preconfigured(tls)
+        .connect_timeout(kind.connect)
+        .redirect(reqwest::redirect::Policy::none())
+        .referer(false)
+        .no_proxy()
+        .http1_only()
+        .pool_idle_timeout(IDLE)
+        .pool_max_idle_per_host(IDLE_CONNECTIONS)
+        .tcp_keepalive(KEEP_ALIVE)
+        .tcp_nodelay(true)
+        .build()
+}
+
+/// For plain http, so that nobody reads the computer's authorities for it.
+fn nobody_trusted() -> Result<ClientConfig, String> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let settings = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let settings = settings.map_err(|error| error.to_string())?;
+    Ok(settings.with_root_certificates(rustls::RootCertStore::empty()).with_no_client_auth())
+}

@@ -1,0 +1,185 @@
+//! Reads server-sent events (WHATWG HTML, 9.2.6) out of bytes as they come: lines end in LF, CR or both, several
+//! `data` lines make one text, comments are passed over, a byte order mark at the beginning is too. It makes no
+//! difference where the bytes were cut. `id` and `retry` mean nothing here: nobody reconnects.
+
+use std::borrow::Cow;
+
+/// The longest event, in bytes: a whole answer with pictures in it fits.
+pub const MAX_EVENT: usize = 16 * 1024 * 1024;
+/// What the buffers may keep of their size from one event to the next.
+const KEPT: usize = 64 * 1024;
+
+/// An event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SseEvent<'a> {
+    /// Its type; empty where none is named.
+    pub name: Cow<'a, str>,
+    /// Its data. What is not UTF-8 in it is replaced, as the specification says.
+    pub data: Cow<'a, str>,
+}
+
+/// An event is longer than allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("an event has more than {0} bytes")]
+pub struct EventTooLong(pub usize);
+
+/// The parser. Give it bytes with [`SseParser::push`], then take events with [`SseParser::next_event`] until there
+/// are none.
+#[derive(Debug)]
+pub struct SseParser {
+    limit: usize,
+    /// Bytes that came; those before `start` were used.
+    buffer: Vec<u8>,
+    start: usize,
+    /// Up to where no end of line was found.
+    scanned: usize,
+    /// Whether the last line ended in CR, so that an LF which follows belongs to it.
+    after_cr: bool,
+    /// Whether anything was used yet: a byte order mark is one only at the beginning.
+    begun: bool,
+    name: Vec<u8>,
+    data: Vec<u8>,
+    has_data: bool,
+    /// Whether the event in `name` and `data` was given out.
+    given: bool,
+}
+
+impl Default for SseParser {
+    fn default() -> Self {
+        Self::with_limit(MAX_EVENT)
+    }
+}
+
+impl SseParser {
+    /// A parser for events of at most so many bytes.
+    #[must_use]
+    pub fn with_limit(limit: usize) -> Self {
+        Self {
+            limit,
+            buffer: Vec::new(),
+            start: 0,
+            scanned: 0,
+            after_cr: false,
+            begun: false,
+            name: Vec::new(),
+            data: Vec::new(),
+            has_data: false,
+            given: false,
+        }
+    }
+
+    /// Takes more bytes.
+    pub fn push(&mut self, bytes: &[u8]) {
+        if self.start > 0 {
+            self.buffer.drain(..self.start);
+            self.scanned = self.scanned.saturating_sub(self.start);
+            self.start = 0;
+        }
+        if self.buffer.is_empty() {
+            self.buffer.shrink_to(KEPT);
+        }
+        self.buffer.extend_from_slice(bytes);
+    }
+
+    /// The next event that is whole.
+    ///
+    /// # Errors
+    /// [`EventTooLong`]; there is no going on after it.
+    pub fn next_event(&mut self) -> Result<Option<SseEvent<'_>>, EventTooLong> {
+        self.forget_given();
+        loop {
+            let Some(end) = self.line_end() else {
+                self.check_size(self.buffer.len() - self.start)?;
+                return Ok(None);
+            };
+            let start = std::mem::replace(&mut self.start, end + 1);
+            self.after_cr = self.buffer.get(end) == Some(&b'\r');
+            if start == end {
+                self.begun = true;
+                if self.has_data {
+                    return Ok(Some(self.give()));
+                }
+                self.name.clear();
+                continue;
+            }
+            self.take_line(start, end)?;
+        }
+    }
+
+    /// The event that was not ended by an empty line before the bytes ended, whole or not.
+    pub fn last_event(&mut self) -> Option<SseEvent<'_>> {
+        self.forget_given();
+        let (start, end) = (self.start, self.buffer.len());
+        self.start = end;
+        if start < end && self.take_line(start, end).is_err() {
+            return None;
+        }
+        self.has_data.then(|| self.give())
+    }
+
+    /// The position of the next end of line; steps over an LF that belongs to the line before.
+    fn line_end(&mut self) -> Option<usize> {
+        if self.after_cr && self.start < self.buffer.len() {
+            self.after_cr = false;
+            if self.buffer.get(self.start) == Some(&b'\n') {
+                self.start += 1;
+            }
+        }
+        let from = self.scanned.max(self.start);
+        let rest = self.buffer.get(from..)?;
+        let found = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+        self.scanned = found.map_or(self.buffer.len(), |at| from + at);
+        found.map(|at| from + at)
+    }
+
+    fn take_line(&mut self, start: usize, end: usize) -> Result<(), EventTooLong> {
+        self.check_size(end - start)?;
+        let mut line = self.buffer.get(start..end).unwrap_or_default();
+        if !self.begun {
+            line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
+        }
+        self.begun = true;
+        let colon = line.iter().position(|byte| *byte == b':');
+        let (field, value) = line.split_at(colon.unwrap_or(line.len()));
+        let value = value.strip_prefix(b":").unwrap_or(value);
+        let value = value.strip_prefix(b" ").unwrap_or(value);
+        match field {
+            b"data" => {
+                if self.has_data {
+                    self.data.push(b'\n');
+                }
+                self.data.extend_from_slice(value);
+                self.has_data = true;
+            }
+            b"event" => {
+                self.name.clear();
+                self.name.extend_from_slice(value);
+            }
+            // Comments, `id`, `retry`, and whatever else is in no specification.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn check_size(&self, line: usize) -> Result<(), EventTooLong> {
+        if self.data.len() + line > self.limit { Err(EventTooLong(self.limit)) } else { Ok(()) }
+    }
+
+    fn give(&mut self) -> SseEvent<'_> {
+        self.given = true;
+        SseEvent { name: String::from_utf8_lossy(&self.name), data: String::from_utf8_lossy(&self.data) }
+    }
+
+    fn forget_given(&mut self) {
+        if std::mem::take(&mut self.given) {
+            self.name.clear();
+            self.data.clear();
+            self.has_data = false;
+            self.data.shrink_to(KEPT);
+            self.name.shrink_to(KEPT);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

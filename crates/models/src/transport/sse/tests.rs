@@ -1,0 +1,124 @@
+use proptest::prelude::*;
+
+use super::*;
+
+/// The events of a stream that comes in pieces of this size, as name and data.
+fn events(stream: &[u8], piece: usize) -> Vec<(String, String)> {
+    let mut parser = SseParser::default();
+    let mut all = Vec::new();
+    for bytes in stream.chunks(piece) {
+        parser.push(bytes);
+        while let Some(event) = parser.next_event().unwrap() {
+            all.push((event.name.into_owned(), event.data.into_owned()));
+        }
+    }
+    all
+}
+
+#[track_caller]
+fn check(stream: &str, expected: &[(&str, &str)]) {
+    for piece in 1..=stream.len().max(1) {
+        let events = events(stream.as_bytes(), piece);
+        let events: Vec<_> = events.iter().map(|(name, data)| (name.as_str(), data.as_str())).collect();
+        assert_eq!(events, expected, "in pieces of {piece}");
+    }
+}
+
+#[test]
+fn the_examples_of_the_specification() {
+    // WHATWG HTML, 9.2.6, "Interpreting an event stream".
+    check("data: YHOO\ndata: +2\ndata: 10\n\n", &[("", "YHOO\n+2\n10")]);
+    check(
+        ": test stream\n\ndata: first event\nid: 1\n\ndata:second event\nid\n\ndata:  third event\n\n",
+        &[("", "first event"), ("", "second event"), ("", " third event")],
+    );
+    check("data\n\ndata\ndata\n\ndata:", &[("", ""), ("", "\n")]);
+    check("data:test\n\ndata: test\n\n", &[("", "test"), ("", "test")]);
+    check("event: add\ndata: 1\n\nevent: remove\ndata: 2\n\n", &[("add", "1"), ("remove", "2")]);
+}
+
+#[test]
+fn lines_end_in_lf_cr_or_both() {
+    for end in ["\n", "\r", "\r\n"] {
+        check(&format!("data: a{end}data: b{end}{end}data: c{end}{end}"), &[("", "a\nb"), ("", "c")]);
+    }
+    check("data: a\r\rdata: b\n\r\n", &[("", "a"), ("", "b")]);
+}
+
+#[test]
+fn an_event_without_data_is_none_and_leaves_no_name() {
+    check("event: ping\n\ndata: x\n\n", &[("", "x")]);
+    check("\n\n\n", &[]);
+    check(":comment\n:\n\n", &[]);
+    check("retry: 10\nid: 7\nfoo: bar\nfoo\n\n", &[]);
+}
+
+#[test]
+fn a_byte_order_mark_is_passed_over_at_the_beginning_alone() {
+    check("\u{FEFF}data: a\n\n", &[("", "a")]);
+    check("\n\u{FEFF}data: a\n\n", &[]);
+    check("data: a\n\u{FEFF}data: b\n\n", &[("", "a")]);
+}
+
+#[test]
+fn characters_may_be_cut_and_what_is_not_utf8_is_replaced() {
+    check("data: zwölf €uro 🦀\n\n", &[("", "zwölf €uro 🦀")]);
+    assert_eq!(events(b"data: a\xFFb\n\n", 3), [(String::new(), "a\u{FFFD}b".to_owned())]);
+}
+
+#[test]
+fn what_was_not_ended_is_there_at_the_end() {
+    let mut parser = SseParser::default();
+    parser.push(b"data: a\n\nevent: x\ndata: b\ndata: c");
+    assert_eq!(parser.next_event().unwrap().unwrap().data, "a");
+    assert_eq!(parser.next_event().unwrap(), None);
+    let last = parser.last_event().unwrap();
+    assert_eq!((&*last.name, &*last.data), ("x", "b\nc"));
+    assert_eq!(parser.last_event(), None);
+}
+
+#[test]
+fn the_size_of_an_event_is_bounded() {
+    let long = "x".repeat(100);
+    // One line without end, one long line, many lines.
+    for stream in [format!("data: {long}"), format!("data: {long}\n\n"), "data: xxxxxxxx\n".repeat(10)] {
+        let mut parser = SseParser::with_limit(64);
+        parser.push(stream.as_bytes());
+        assert_eq!(parser.next_event(), Err(EventTooLong(64)), "{stream}");
+    }
+    let mut parser = SseParser::with_limit(64);
+    for _ in 0..1000 {
+        parser.push(b": a comment, and many of them\ndata: short\n\n");
+        assert_eq!(parser.next_event().unwrap().unwrap().data, "short");
+    }
+    assert!(parser.buffer.capacity() <= KEPT);
+}
+
+proptest! {
+    #[test]
+    fn it_makes_no_difference_where_bytes_are_cut(
+        lines in proptest::collection::vec("(data|event|id|:|\u{FEFF}data)?:? ?[a-c€\u{1F980}]{0,4}(\n|\r|\r\n){1,2}", 0..12),
+        cuts in proptest::collection::vec(1usize..9, 1..40),
+    ) {
+        let stream = lines.concat().into_bytes();
+        let whole = events(&stream, stream.len().max(1));
+        let (mut parser, mut all, mut rest) = (SseParser::default(), Vec::new(), stream.as_slice());
+        for cut in cuts.into_iter().cycle() {
+            let (piece, after) = rest.split_at(cut.min(rest.len()));
+            parser.push(piece);
+            while let Some(event) = parser.next_event().unwrap() {
+                all.push((event.name.into_owned(), event.data.into_owned()));
+            }
+            rest = after;
+            if rest.is_empty() {
+                break;
+            }
+        }
+        prop_assert_eq!(all, whole);
+    }
+
+    #[test]
+    fn any_bytes_are_read(bytes in proptest::collection::vec(any::<u8>(), 0..200), piece in 1usize..8) {
+        events(&bytes, piece);
+    }
+}

@@ -1,0 +1,49 @@
+//! How many tokens a request took, as the provider says.
+
+use serde::{Deserialize, Serialize};
+
+/// Tokens of one request, or of several together. A number that the provider does not report is not there; it is
+/// never taken for 0.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Read, those from the provider's cache among them.
+    pub input: Option<u64>,
+    /// Written, those spent on thinking among them.
+    pub output: Option<u64>,
+    /// Of those read, how many came from the provider's cache.
+    pub cached: Option<u64>,
+    /// Of those read, how many were written into the provider's cache, where that costs extra.
+    pub cache_written: Option<u64>,
+    /// Of those written, how many were spent on thinking.
+    pub reasoning: Option<u64>,
+}
+
+impl Usage {
+    /// This and another together; what only one of them reports stands as it is.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        let add = |a: Option<u64>, b: Option<u64>| match (a, b) {
+            (Some(a), Some(b)) => Some(a.saturating_add(b)),
+            (one, None) | (None, one) => one,
+        };
+        Self {
+            input: add(self.input, other.input),
+            output: add(self.output, other.output),
+            cached: add(self.cached, other.cached),
+            cache_written: add(self.cache_written, other.cache_written),
+            reasoning: add(self.reasoning, other.reasoning),
+        }
+    }
+
+    /// This, with what a later report of the same request says in its place.
+    #[must_use]
+    pub fn updated(self, later: Self) -> Self {
+        Self {
+            input: later.input.or(self.input),
+            output: later.output.or(self.output),
+            cached: later.cached.or(self.cached),
+            cache_written: later.cache_written.or(self.cache_written),
+            reasoning: later.reasoning.or(self.reasoning),
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! What holds for the body of every request, whatever the conversation and its tools.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use serde_json::Value;
+use toolway_models::{ModelErrorKind, ModelRequest, ProviderKind, ToolChoice, ToolSet};
+
+use crate::corpus::{conversations, models, schemas};
+
+/// Sets of tools that conversations are sent with.
+const SETS: [&str; 3] = ["required", "odd_tool_names", "no_tools"];
+
+/// The bodies of a kind: what they are of, and the body.
+pub(crate) fn bodies(kind: ProviderKind) -> Vec<(String, ModelRequest, Value)> {
+    let provider = models::of(kind);
+    let sets = schemas::sets(provider.limits().tools);
+    let mut bodies = Vec::new();
+    for model in models::ids(kind) {
+        for (conversation, asked) in conversations::all(kind, model) {
+            for (set, tools) in sets.iter().filter(|(set, _)| SETS.contains(set)) {
+                let request = ModelRequest { tools: Arc::clone(tools), ..asked.clone() };
+                let what = format!("{kind} {model} {conversation} {set}");
+                let body = provider.body(&request);
+                if matches!(&request.tool_choice, ToolChoice::Tool(name) if tools.get(name).is_none()) {
+                    if let ProviderKind::Anthropic | ProviderKind::Gemini = kind {
+                        assert_eq!(body.unwrap_err().kind, ModelErrorKind::InvalidRequest, "{what}");
+                    }
+                    continue;
+                }
+                let body = body.unwrap_or_else(|error| panic!("{what}: {error}"));
+                bodies.push((what, request, body.to().unwrap()));
+            }
+        }
+    }
+    bodies
+}
+
+/// The array at a name; empty where there is none.
+pub(crate) fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
+    value.get(name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// The definitions of tools in a body, with their names.
+fn definitions(kind: ProviderKind, body: &Value) -> Vec<(&str, &Value)> {
+    let tools: Vec<&Value> = match kind {
+        ProviderKind::Gemini => {
+            list(body, "tools").iter().flat_map(|of| list(of, "functionDeclarations")).collect()
+        }
+        ProviderKind::Openai | ProviderKind::Compatible => {
+            list(body, "tools").iter().map(|of| &of["function"]).collect()
+        }
+        _ => list(body, "tools").iter().collect(),
+    };
+    tools.into_iter().map(|of| (of["name"].as_str().unwrap(), of)).collect()
+}
+
+#[test]
+fn m4_every_name_is_one_that_the_api_takes() {
+    for kind in ProviderKind::ALL {
+        for (what, _, body) in bodies(kind) {
+            let mut names: Vec<_> = definitions(kind, &body).into_iter().map(|(name, _)| name).collect();
+            let text = body.to_string();
+            for name in &names {
+                let first = name.chars().next().unwrap();
+                assert!(first.is_ascii_alphabetic() || first == '_', "{what}: {name}");
+                assert!(name.len() <= 64, "{what}: {name}");
+                assert!(
+                    name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-'),
+                    "{what}: {name}"
+                );
+            }
+            // Nor does one stand anywhere else, such as in a call of a tool that is gone.
+            for odd in ["\"name\":\"notes.search\"", "\"name\":\"日本語\"", "\"name\":\"take a photo\""] {
+                assert!(!text.contains(odd), "{what}: {odd}");
+            }
+            let count = names.len();
+            names.sort_unstable();
+            names.dedup();
+            assert_eq!(names.len(), count, "{what}: two of one name");
+        }
+    }
+}
+
+#[test]
+fn m6_more_tools_than_the_api_takes_are_refused() {
+    for kind in [ProviderKind::Anthropic, ProviderKind::Gemini] {
+        let provider = models::of(kind);
+        let most = provider.limits().tools;
+        let asked = |count: usize| {
+            let tools = (0..count).map(|at| schemas::tool(&format!("tool_{at}"), "null")).collect();
+            let model = models::ids(kind)[0];
+            let tools = Arc::new(ToolSet::new(tools));
+            provider.body(&ModelRequest { tools, ..conversations::get(kind, model, "one_question") })
+        };
+        assert!(asked(most).is_ok(), "{kind}");
+        let error = asked(most + 1).unwrap_err();
+        assert_eq!(error.kind, ModelErrorKind::InvalidRequest);
+        assert!(error.to_string().contains(&format!("{} tools", most + 1)), "{error}");
+        assert!(error.to_string().contains(&most.to_string()), "{error}");
+        assert!(error.hint.unwrap().contains("max_tools"));
+    }
+}
+
+#[test]
+fn m8_what_another_provider_keeps_for_itself_is_not_sent() {
+    for kind in ProviderKind::ALL {
+        for (what, _, body) in bodies(kind) {
+            let text = body.to_string();
+            for foreign in ["x:1", "\"signature\":\"x\"", "\"signature\":\"s\"", "\"thoughtSignature\":\"s\""]
+            {
+                assert!(!text.contains(foreign), "{what}: {foreign}");
+            }
+        }
+    }
+}
+
+#[test]
+fn m14_the_same_request_has_the_same_bytes() {
+    for kind in ProviderKind::ALL {
+        let model = models::ids(kind)[0];
+        let asked = conversations::get(kind, model, "calls_one_after_the_other");
+        let (_, tools) = schemas::sets(100).into_iter().find(|(name, _)| *name == "many_tools").unwrap();
+        let body = |tools: Vec<_>| {
+            let request = ModelRequest { tools: Arc::new(ToolSet::new(tools)), ..asked.clone() };
+            models::of(kind).body(&request).unwrap().get().to_owned()
+        };
+        let mut other: Vec<_> = tools.tools().to_vec();
+        other.reverse();
+        other.swap(3, 40);
+        // As another process would make them.
+        let anew = other.iter().map(|tool| {
+            let parameters = tool.parameters.clone();
+            Arc::new(toolway_models::ToolDefinition::new(&*tool.name, &*tool.description, parameters))
+        });
+        let anew = anew.collect();
+        assert_eq!(body(tools.tools().to_vec()), body(other), "{kind}");
+        assert_eq!(body(tools.tools().to_vec()), body(anew), "{kind}");
+    }
+}
+
+/// The longer a conversation is, the more of the next body is the same: nothing before its end changes.
+#[test]
+fn m14_the_next_request_begins_with_the_last_one() {
+    for (kind, field) in [(ProviderKind::Gemini, "contents"), (ProviderKind::Anthropic, "messages")] {
+        let model = models::ids(kind)[0];
+        let asked = conversations::get(kind, model, "calls_one_after_the_other");
+        let (_, tools) = schemas::sets(100).into_iter().find(|(name, _)| *name == "required").unwrap();
+        let body = |count: usize| {
+            let messages = asked.messages.iter().take(count).cloned().collect();
+            let request = ModelRequest { messages, tools: Arc::clone(&tools), ..asked.clone() };
+            models::of(kind)
+                .body(&request)
+                .unwrap()
+                .get()
+                .replace(r#","cache_control":{"type":"ephemeral"}"#, "")
+        };
+        for (shorter, longer) in [(1, 3), (3, 5), (5, 7)] {
+            let (shorter, longer) = (body(shorter), body(longer));
+            let end = shorter.rfind("}]}]").unwrap();
+            assert!(shorter.contains(&format!("\"{field}\":")), "{kind}");
+            assert_eq!(shorter[..end], longer[..end], "{kind}");
+        }
+    }
+}
+
+#[test]
+fn every_body_has_the_tools_that_can_be_said() {
+    for kind in ProviderKind::ALL {
+        let provider = models::of(kind);
+        let model = models::ids(kind)[0];
+        for (set, tools) in schemas::sets(provider.limits().tools) {
+            let request =
+                ModelRequest { tools: Arc::clone(&tools), ..conversations::get(kind, model, "one_question") };
+            let body: Value = provider.body(&request).unwrap().to().unwrap();
+            let sent: HashSet<_> =
+                definitions(kind, &body).into_iter().map(|(name, _)| name.to_owned()).collect();
+            for tool in tools.tools() {
+                let expected = provider.convert(tool).is_ok();
+                let name = toolway_models::names::sent(&tool.name);
+                assert_eq!(sent.contains(&*name), expected, "{kind} {set} {}", tool.name);
+                assert!(expected, "each of the corpus can be said to each: {kind} {set} {}", tool.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! All five adapters against the fake model servers, which refuse what the real ones refuse: the same conversation must
+//! come to the same in each API.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use serde_json::json;
+use toolway_fake_models::{Answer, Api, Failure, FakeModels, Finish, KEY, Quirks, Step};
+use toolway_models::config::{ProviderConfig, provider};
+use toolway_models::transport::Http;
+use toolway_models::{
+    Collected, Collector, FinishReason, Message, MessageRole, ModelError, ModelErrorKind, ModelProvider,
+    ModelRequest, Part, ProviderKind, ReasoningEffort, ToolResult,
+};
+use toolway_types::{Code, ContentPart, Outcome, ToolError, ToolOutput};
+
+use super::support::request;
+
+/// A model of the fakes that wants to see its signatures again.
+const THINKER: &str = "fake-thinker";
+
+fn api(kind: ProviderKind) -> Api {
+    match kind {
+        ProviderKind::Openai => Api::Openai,
+        ProviderKind::OpenaiResponses => Api::OpenaiResponses,
+        ProviderKind::Anthropic => Api::Anthropic,
+        ProviderKind::Gemini => Api::Gemini,
+        ProviderKind::Compatible => Api::Compatible,
+    }
+}
+
+fn adapter(fakes: &FakeModels, kind: ProviderKind) -> Arc<dyn ModelProvider> {
+    let base_url = fakes.base_url(api(kind)).parse().unwrap();
+    let mut config = ProviderConfig::new("mine", kind, base_url).with_key(KEY, "the test");
+    config.retries.first_wait = Duration::from_millis(1);
+    config.retries.attempts = 2;
+    config.switches.images = true;
+    config.switches.stream_usage = true;
+    provider(config, Http::new(|| Err("there are no authorities here".to_owned())))
+}
+
+fn asking(model: &str, messages: Vec<Message>) -> ModelRequest {
+    let mut request = ModelRequest { model: model.into(), messages, ..request() };
+    request.system = "Be short.".to_owned();
+    request.options.max_output_tokens = Some(4_000);
+    request
+}
+
+/// An answer as far as it came, how often it was asked for again, and what ended it.
+async fn ask(adapter: &dyn ModelProvider, request: ModelRequest) -> (Collected, usize, Option<ModelError>) {
+    let (mut collector, mut retries) = (Collector::default(), 0);
+    let mut stream = adapter.stream(Arc::new(request));
+    while let Some(event) = stream.next().await {
+        match event {
+            Ok(event) => {
+                retries += usize::from(matches!(event, toolway_models::ModelEvent::Retrying { .. }));
+                collector.take(&event);
+            }
+            Err(error) => return (collector.end(), retries, Some(error)),
+        }
+    }
+    (collector.end(), retries, None)
+}
+
+fn outcome_of(name: &str) -> Outcome {
+    match name {
+        "time" => Outcome::Error(ToolError::new(Code::Timeout, "too slow")),
+        _ => Outcome::Success(ToolOutput {
+            content: vec![
+                ContentPart::text("18 °C"),
+                ContentPart::Image { data: "iVBORw0KGgo=".to_owned(), mime_type: "image/png".to_owned() },
+            ],
+            structured: None,
+        }),
+    }
+}
+
+#[tokio::test]
+async fn a_round_with_thinking_calls_pictures_and_an_error_comes_to_the_same_in_each_api() {
+    for kind in ProviderKind::ALL {
+        let fakes = FakeModels::start().await;
+        let adapter = adapter(&fakes, kind);
+        fakes.answer(
+            Answer::new()
+                .thinking("The weather, and the time.")
+                .says(["One ", "moment."])
+                .call("phone__weather", json!({"city": "Köln"}))
+                .call("time", json!({"zone": "UTC"}))
+                .usage(120, 30),
+        );
+        let mut messages = vec![Message::user("What is the weather?")];
+        let mut first = asking(THINKER, messages.clone());
+        first.options.reasoning = Some(ReasoningEffort::Low);
+        let (answer, _, error) = ask(&*adapter, first).await;
+        assert_eq!(error, None, "{kind}");
+        assert_eq!(answer.finish, Some(FinishReason::ToolCalls), "{kind}");
+        assert_eq!((answer.usage.input, answer.usage.output), (Some(120), Some(30)), "{kind}");
+        let texts: String = answer.parts.iter().filter_map(Part::as_text).collect();
+        assert_eq!(texts, "One moment.", "{kind}");
+        let message = Message { role: MessageRole::Assistant, parts: answer.parts };
+        let calls: Vec<_> = message.tool_calls().cloned().collect();
+        let said: Vec<_> = calls
+            .iter()
+            .map(|call| {
+                (call.name.as_str(), serde_json::from_str::<serde_json::Value>(&call.arguments).unwrap())
+            })
+            .collect();
+        assert_eq!(
+            said,
+            [("phone__weather", json!({"city": "Köln"})), ("time", json!({"zone": "UTC"}))],
+            "{kind}"
+        );
+
+        // What it said goes back with the results, and is taken.
+        let results = calls.iter().map(|call| {
+            let outcome = Arc::new(outcome_of(&call.name));
+            Part::ToolResult(ToolResult { call_id: call.id, name: call.name.clone(), outcome })
+        });
+        messages.push(message);
+        messages.push(Message { role: MessageRole::Tool, parts: results.collect() });
+        fakes.answer(Answer::text("18 °C."));
+        let mut second = asking(THINKER, messages.clone());
+        second.options.reasoning = Some(ReasoningEffort::Low);
+        let (answer, _, error) = ask(&*adapter, second).await;
+        assert_eq!(error, None, "{kind}");
+        assert_eq!(answer.finish, Some(FinishReason::Stop), "{kind}");
+        let seen = fakes.requests().pop().unwrap();
+        let results = seen.said.results();
+        assert_eq!(results.len(), 2, "{kind}");
+        assert!(results[0].text.contains("18 °C") && results[1].text.contains("too slow"), "{kind}");
+        assert_eq!(results[0].name, "phone__weather", "{kind}");
+        // The picture is somewhere.
+        let shown: usize = seen.said.messages.iter().map(|message| message.images).sum();
+        assert_eq!(shown + results[0].images, 1, "{kind}");
+        // A whole new conversation over the same history with another provider is taken as well.
+        for other in ProviderKind::ALL {
+            let fakes = FakeModels::start().await;
+            fakes.answer(Answer::text("Hello"));
+            let mut messages = messages.clone();
+            messages.push(Message::assistant("18 °C."));
+            messages.push(Message::user("Thanks"));
+            let (_, _, error) = ask(&*self::adapter(&fakes, other), asking("fake-model", messages)).await;
+            assert_eq!(error, None, "from {kind} to {other}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn failures_of_each_api_are_of_the_same_kinds() {
+    for kind in ProviderKind::ALL {
+        let fakes = FakeModels::start().await;
+        let adapter = adapter(&fakes, kind);
+        for (answer, expected, asked) in [
+            (Answer::status(401), ModelErrorKind::Auth, 1),
+            (Answer::status(403), ModelErrorKind::Auth, 1),
+            (Answer::status(400), ModelErrorKind::InvalidRequest, 1),
+            (Answer::status(429).retry_after(0.01), ModelErrorKind::RateLimited, 2),
+            (Answer::status(500), ModelErrorKind::Overloaded, 2),
+            (Answer::status(503), ModelErrorKind::Overloaded, 2),
+            (Answer::failing(Failure::context_too_long()), ModelErrorKind::ContextTooLong, 1),
+        ] {
+            fakes.forget_requests();
+            fakes.answers(vec![answer; asked]);
+            let (_, retries, error) = ask(&*adapter, asking("fake-model", vec![Message::user("Hi")])).await;
+            let error = error.unwrap();
+            assert_eq!((error.kind, retries), (expected, asked - 1), "{kind}: {error}");
+            assert_eq!(fakes.request_count(), asked, "{kind}: {error}");
+        }
+        let (_, _, error) = ask(&*adapter, asking("fake-modell", vec![Message::user("Hi")])).await;
+        let error = error.unwrap();
+        assert_eq!(error.kind, ModelErrorKind::ModelNotFound, "{kind}: {error}");
+        assert!(error.hint.as_ref().is_some_and(|hint| hint.contains("fake-model")), "{kind}: {error:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_key_is_refused_by_each_and_shown_by_none() {
+    for kind in ProviderKind::ALL.into_iter().filter(|kind| *kind != ProviderKind::Compatible) {
+        let fakes = FakeModels::start().await;
+        let base_url = fakes.base_url(api(kind)).parse().unwrap();
+        let config =
+            ProviderConfig::new("mine", kind, base_url).with_key("sk-wrong-key-0123456789", "the test");
+        let adapter = provider(config, Http::new(|| Err("none".to_owned())));
+        let (_, _, error) = ask(&*adapter, asking("fake-model", vec![Message::user("Hi")])).await;
+        let error = error.unwrap();
+        assert_eq!(error.kind, ModelErrorKind::Auth, "{kind}: {error}");
+        assert!(!format!("{error:?}").contains("sk-wrong-key-0123456789"), "{kind}: {error:?}");
+        assert!(error.hint.unwrap().contains("the test"), "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn m12_an_error_in_the_middle_of_a_stream_is_one_in_each_api() {
+    for kind in ProviderKind::ALL {
+        let fakes = FakeModels::start().await;
+        fakes.answer(Answer::new().says(["Half of "]).then(Step::Error(Failure::status(500))));
+        let (said, retries, error) =
+            ask(&*adapter(&fakes, kind), asking("fake-model", vec![Message::user("Hi")])).await;
+        assert_eq!((said.finish, retries), (None, 0), "{kind}");
+        assert_eq!(said.parts[0].as_text(), Some("Half of "), "{kind}");
+        assert_eq!(error.map(|error| error.kind), Some(ModelErrorKind::Overloaded), "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn m10_the_limit_of_tokens_in_the_middle_of_a_call_leaves_no_whole_call() {
+    for kind in ProviderKind::ALL {
+        let fakes = FakeModels::start().await;
+        let answer = Answer::new().says(["I write."]).call_in("files__write", ["{\"path\":", "\"/tm"]);
+        fakes.answer(answer.finish(Finish::Length));
+        let (said, _, error) =
+            ask(&*adapter(&fakes, kind), asking("fake-model", vec![Message::user("Hi")])).await;
+        assert_eq!(error, None, "{kind}");
+        assert_ne!(said.finish, Some(FinishReason::ToolCalls), "{kind}");
+        let message = Message { role: MessageRole::Assistant, parts: said.parts };
+        assert!(message.tool_calls().all(|call| call.is_cut), "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn servers_that_call_themselves_compatible_are_understood_with_all_their_quirks() {
+    for quirks in [
+        Quirks { no_call_ids: true, ..Quirks::default() },
+        Quirks { no_call_index: true, ..Quirks::default() },
+        Quirks { no_call_ids: true, no_call_index: true, arguments_as_object: true, ..Quirks::default() },
+        Quirks { index_always_zero: true, ..Quirks::default() },
+        Quirks { arguments_as_object: true, ..Quirks::default() },
+        Quirks { finish_stop_for_calls: true, ..Quirks::default() },
+        Quirks { thinking_field: Some("reasoning".to_owned()), ..Quirks::default() },
+        Quirks { usage_in_each_chunk: true, no_done: true, comments: true, ..Quirks::default() },
+    ] {
+        let fakes = FakeModels::start().await;
+        fakes.quirks(quirks.clone());
+        let answer = Answer::new()
+            .thinking("Two.")
+            .call_in("time", ["{\"zone\":", "\"UTC\"}"])
+            .call_in("time", ["{\"zone\":", "\"CET\"}"])
+            .usage(7, 3);
+        fakes.answer(answer.bytes_at_once(5));
+        let adapter = adapter(&fakes, ProviderKind::Compatible);
+        let (said, _, error) = ask(&*adapter, asking("fake-model", vec![Message::user("Hi")])).await;
+        assert_eq!(error, None, "{quirks:?}");
+        assert_eq!(said.finish, Some(FinishReason::ToolCalls), "{quirks:?}");
+        assert!(matches!(&said.parts[0], Part::Thinking { text, .. } if text == "Two."), "{quirks:?}");
+        let message = Message { role: MessageRole::Assistant, parts: said.parts };
+        let arguments: Vec<_> = message
+            .tool_calls()
+            .map(|call| serde_json::from_str::<serde_json::Value>(&call.arguments).unwrap())
+            .collect();
+        assert_eq!(arguments, [json!({"zone": "UTC"}), json!({"zone": "CET"})], "{quirks:?}");
+    }
+}
+
+#[tokio::test]
+async fn each_lists_its_models() {
+    let fakes = FakeModels::start().await;
+    for kind in ProviderKind::ALL {
+        let models = adapter(&fakes, kind).models().await.unwrap();
+        assert!(models.iter().any(|model| model.id == "fake-model"), "{kind}: {models:?}");
+    }
+}

@@ -1,0 +1,375 @@
+//! What is sent, byte for byte (`golden/KIND/NAME.request.json`), and what must never be sent.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use toolway_models::config::{OutputForm, ProviderConfig, Switches, ToolChoiceForm, provider};
+use toolway_models::transport::Http;
+use toolway_models::{
+    Message, MessageRole, ModelErrorKind, ModelOptions, ModelProvider, ModelRequest, Opaque, OutputSchema,
+    Part, ProviderKind, ReasoningEffort, ToolCall, ToolChoice, ToolDefinition, ToolResult, ToolSet, presets,
+};
+use toolway_types::{Code, ContentPart, Outcome, RawJson, ToolError, ToolOutput};
+
+use super::support::{check, config, golden, request, tool};
+
+const FIRST: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
+const SECOND: &str = "01890a5d-ac96-774b-bcce-b302099a8058";
+const THIRD: &str = "01890a5d-ac96-774b-bcce-b302099a8059";
+
+fn with(config: ProviderConfig) -> Arc<dyn ModelProvider> {
+    provider(config, Http::new(|| Err("nothing is asked".to_owned())))
+}
+
+fn plain(kind: ProviderKind) -> Arc<dyn ModelProvider> {
+    with((*config(kind)).clone())
+}
+
+fn preset(name: &str) -> Arc<dyn ModelProvider> {
+    with(presets::get(name).unwrap().config("mine").unwrap())
+}
+
+fn opaque(provider: &str, data: &str) -> Option<Opaque> {
+    Some(Opaque { provider: provider.into(), data: RawJson::parse(data).unwrap() })
+}
+
+fn call(id: &str, name: &str, arguments: &str, opaque: Option<Opaque>) -> Part {
+    let (name, arguments) = (name.to_owned(), arguments.to_owned());
+    Part::ToolCall(ToolCall { id: id.parse().unwrap(), name, arguments, is_cut: false, opaque })
+}
+
+fn result(id: &str, name: &str, outcome: Outcome) -> Part {
+    let outcome = Arc::new(outcome);
+    Part::ToolResult(ToolResult { call_id: id.parse().unwrap(), name: name.to_owned(), outcome })
+}
+
+fn success(content: Vec<ContentPart>, structured: Option<&str>) -> Outcome {
+    let structured = structured.map(|text| RawJson::parse(text).unwrap());
+    Outcome::Success(ToolOutput { content, structured })
+}
+
+fn picture() -> ContentPart {
+    ContentPart::Image { data: "iVBORw0KGgo=".to_owned(), mime_type: "image/png".to_owned() }
+}
+
+fn image() -> Part {
+    Part::Image { data: "iVBORw0KGgo=".to_owned(), mime_type: "image/png".to_owned() }
+}
+
+fn message(role: MessageRole, parts: Vec<Part>) -> Message {
+    Message { role, parts }
+}
+
+/// A conversation with every kind of part in it.
+fn everything() -> ModelRequest {
+    let thought = opaque(
+        "mine",
+        r#"{"model":"m-1","item":{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAA"},"reasoning_details":[{"type":"reasoning.text","text":"Hm","index":0}]}"#,
+    );
+    let foreign = opaque("other", r#"{"id":"toolu_1","signature":"x"}"#);
+    ModelRequest {
+        system: "Be short.".to_owned(),
+        messages: vec![
+            message(MessageRole::User, vec![Part::text("What is on \"this\"?"), image()]),
+            message(
+                MessageRole::Assistant,
+                vec![
+                    Part::Thinking { text: "Hm".to_owned(), opaque: thought },
+                    Part::Text {
+                        text: "Let me see.".to_owned(),
+                        opaque: opaque("mine", r#"{"phase":"commentary"}"#),
+                    },
+                    call(
+                        FIRST,
+                        "phone__weather",
+                        r#"{"city": "Köln"}"#,
+                        opaque("mine", r#"{"id":"call_A"}"#),
+                    ),
+                    call(SECOND, "time", "", foreign.clone()),
+                    call(THIRD, "files__write", r#"{"path":"/tmp/a","te"#, None),
+                ],
+            ),
+            message(
+                MessageRole::Tool,
+                vec![
+                    result(
+                        FIRST,
+                        "phone__weather",
+                        success(vec![ContentPart::text("18 °C"), picture()], Some(r#"{"z":1.0,"a":18}"#)),
+                    ),
+                    result(SECOND, "time", success(vec![ContentPart::text("12:00")], None)),
+                    result(
+                        THIRD,
+                        "files__write",
+                        Outcome::Error(ToolError::new(
+                            Code::InvalidArguments,
+                            "the arguments end in the middle",
+                        )),
+                    ),
+                ],
+            ),
+            message(
+                MessageRole::Assistant,
+                vec![Part::Thinking { text: "Done".to_owned(), opaque: foreign }],
+            ),
+            message(MessageRole::User, vec![Part::text("And now?")]),
+        ],
+        ..request()
+    }
+}
+
+fn all_options() -> ModelRequest {
+    let extra = json!({"service_tier": "flex", "temperature": 0.25});
+    ModelRequest {
+        tool_choice: ToolChoice::Tool("time".to_owned()),
+        output: Some(OutputSchema {
+            name: "answer".to_owned(),
+            schema: RawJson::parse(r#"{"type":"object","properties":{"zulu":{"type":"string"},"alpha":{"type":"integer"}},"required":["zulu","alpha"],"additionalProperties":false}"#).unwrap(),
+        }),
+        options: ModelOptions {
+            max_output_tokens: Some(500),
+            temperature: Some(0.5),
+            top_p: Some(0.9),
+            stop: vec!["END".to_owned()],
+            seed: Some(7),
+            reasoning: Some(ReasoningEffort::Low),
+            parallel_tool_calls: Some(false),
+            extra: extra.as_object().unwrap().clone(),
+        },
+        ..request()
+    }
+}
+
+#[test]
+fn bodies_are_what_they_were() {
+    let bare = ModelRequest { tools: Arc::default(), ..request() };
+    for (name, provider, request) in [
+        ("openai/bare", plain(ProviderKind::Openai), &bare),
+        ("openai/everything", plain(ProviderKind::Openai), &everything()),
+        ("openai/all-options", plain(ProviderKind::Openai), &all_options()),
+        ("openai-responses/bare", plain(ProviderKind::OpenaiResponses), &bare),
+        ("openai-responses/everything", plain(ProviderKind::OpenaiResponses), &everything()),
+        ("openai-responses/all-options", plain(ProviderKind::OpenaiResponses), &all_options()),
+        ("compatible/careful-bare", plain(ProviderKind::Compatible), &bare),
+        ("compatible/careful-everything", plain(ProviderKind::Compatible), &everything()),
+        ("compatible/careful-all-options", plain(ProviderKind::Compatible), &all_options()),
+        ("compatible/mistral-everything", preset("mistral"), &everything()),
+        ("compatible/mistral-all-options", preset("mistral"), &all_options()),
+        ("compatible/deepseek-everything", preset("deepseek"), &everything()),
+        ("compatible/deepseek-all-options", preset("deepseek"), &all_options()),
+        ("compatible/openrouter-everything", preset("openrouter"), &everything()),
+        ("compatible/lm-studio-all-options", preset("lm-studio"), &all_options()),
+        ("compatible/ollama-all-options", preset("ollama"), &all_options()),
+    ] {
+        let body = provider.body(request).unwrap();
+        check(&golden(format!("{name}.request.json")), body.get());
+    }
+}
+
+fn body(provider: &dyn ModelProvider, request: &ModelRequest) -> Value {
+    provider.body(request).unwrap().to_value()
+}
+
+fn openai_with(change: impl FnOnce(&mut Switches)) -> Arc<dyn ModelProvider> {
+    let mut config = (*config(ProviderKind::Openai)).clone();
+    change(&mut config.switches);
+    with(config)
+}
+
+#[test]
+fn m2_foreign_tools_are_not_strict() {
+    let schema = r##"{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"n":{"type":"integer"}},"propertyNames":{"pattern":"^[a-z]+$"}}"##;
+    let request = ModelRequest { tools: Arc::new(ToolSet::new(vec![tool("t", schema)])), ..request() };
+    let chat = body(&*plain(ProviderKind::Openai), &request);
+    assert_eq!(chat["tools"][0]["function"].get("strict"), None);
+    assert_eq!(chat["tools"][0]["function"]["parameters"], serde_json::from_str::<Value>(schema).unwrap());
+    // Here nothing said would mean strict.
+    let responses = body(&*plain(ProviderKind::OpenaiResponses), &request);
+    assert_eq!(responses["tools"][0]["strict"], json!(false));
+    // Where the owner wants it, what can be said strictly is, and the rest is not.
+    let strict = openai_with(|switches| switches.strict = true);
+    let easy = tool("easy", r#"{"type":"object","properties":{"n":{"type":"integer"}}}"#);
+    let request = ModelRequest { tools: Arc::new(ToolSet::new(vec![easy])), ..request };
+    let chat = body(&*strict, &request);
+    assert_eq!(chat["tools"][0]["function"]["strict"], json!(true));
+    assert_eq!(chat["tools"][0]["function"]["parameters"]["required"], json!(["n"]));
+}
+
+#[test]
+fn m4_odd_names_have_an_alias_that_is_understood_again() {
+    let odd = ["1st", "a.b c", "ö", &"x".repeat(65)];
+    let tools = odd.map(|name| Arc::new(ToolDefinition::new(name, "", None)));
+    let tools = Arc::new(ToolSet::new(tools.to_vec()));
+    let request = ModelRequest { tools: Arc::clone(&tools), ..request() };
+    for kind in [ProviderKind::Openai, ProviderKind::OpenaiResponses, ProviderKind::Compatible] {
+        let body = body(&*plain(kind), &request);
+        for sent in body["tools"].as_array().unwrap() {
+            let name = sent["name"].as_str().or(sent["function"]["name"].as_str()).unwrap();
+            assert!(
+                name.len() <= 64 && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b)),
+                "{name}"
+            );
+            assert!(odd.contains(&tools.name_of(name)), "{name}");
+        }
+        assert_eq!(body["tools"].as_array().unwrap().len(), odd.len());
+    }
+}
+
+#[test]
+fn m6_more_tools_than_allowed_are_not_sent_and_that_is_said() {
+    let tools = (0..130).map(|n| Arc::new(ToolDefinition::new(format!("t{n:03}"), "", None)));
+    let request = ModelRequest { tools: Arc::new(ToolSet::new(tools.collect())), ..request() };
+    for kind in [ProviderKind::Openai, ProviderKind::OpenaiResponses, ProviderKind::Compatible] {
+        let provider = plain(kind);
+        assert_eq!(provider.limits().tools, 128);
+        let error = provider.body(&request).unwrap_err();
+        assert_eq!(error.kind, ModelErrorKind::InvalidRequest);
+        assert!(error.message.contains("130 tools") && error.message.contains("128"), "{error}");
+    }
+}
+
+#[test]
+fn m13_pictures_in_results_are_shown_where_that_can_be_and_named_where_not() {
+    let request = everything();
+    let chat = body(&*plain(ProviderKind::Openai), &request);
+    let messages = chat["messages"].as_array().unwrap();
+    let result =
+        messages.iter().find(|message| message["role"] == "tool").unwrap()["content"].as_str().unwrap();
+    assert!(result.contains("in the message that follows") && !result.contains("iVBOR"), "{result}");
+    let follows = messages.iter().rfind(|message| message["role"] == "user").unwrap();
+    assert_eq!(follows["content"][0]["text"], "[From the result of phone__weather (call_A)]");
+    assert_eq!(follows["content"][1]["image_url"]["url"], "data:image/png;base64,iVBORw0KGgo=");
+    assert_eq!(follows["content"][2]["text"], "And now?");
+
+    let responses = body(&*plain(ProviderKind::OpenaiResponses), &request);
+    let mut items = responses["input"].as_array().unwrap().iter();
+    let output = items.find(|item| item["type"] == "function_call_output").unwrap();
+    assert_eq!(output["output"][1]["type"], "input_image");
+
+    let careful = plain(ProviderKind::Compatible).body(&request).unwrap();
+    assert!(!careful.get().contains("iVBOR"));
+    assert!(careful.get().contains("This model can't be shown pictures."));
+    // The error stays one.
+    assert!(careful.get().contains(r#"\"status\":\"error\""#));
+}
+
+#[test]
+fn m14_the_same_tools_give_the_same_bytes() {
+    let (one, other) = (request(), request());
+    let mut tools = other.tools.tools().to_vec();
+    tools.reverse();
+    let other = ModelRequest { tools: Arc::new(ToolSet::new(tools)), ..other };
+    for kind in [ProviderKind::Openai, ProviderKind::OpenaiResponses, ProviderKind::Compatible] {
+        let provider = plain(kind);
+        assert_eq!(provider.body(&one).unwrap(), provider.body(&other).unwrap());
+    }
+    // Their specs stand in the list alone.
+    let body = plain(ProviderKind::Openai).body(&one).unwrap();
+    assert_eq!(body.get().matches("What time does").count(), 1);
+}
+
+#[test]
+fn m9_a_call_without_a_result_of_its_own_id_is_still_said() {
+    // Whoever asks repairs history; what is left must not panic, and must not lose the text.
+    let messages = vec![
+        message(MessageRole::Tool, vec![result(FIRST, "time", success(Vec::new(), None))]),
+        message(MessageRole::Assistant, vec![call(SECOND, "time", "{}", None)]),
+        message(MessageRole::User, vec![Part::text("Hello"), Part::text("")]),
+    ];
+    let request = ModelRequest { messages, ..request() };
+    for kind in [ProviderKind::Openai, ProviderKind::OpenaiResponses, ProviderKind::Compatible] {
+        let body = plain(kind).body(&request).unwrap();
+        assert!(body.get().contains("Hello") && body.get().contains(FIRST) && body.get().contains(SECOND));
+    }
+}
+
+#[test]
+fn thinking_goes_back_only_before_what_came_of_it_and_to_its_own_model() {
+    let count = |request: &ModelRequest| {
+        let body = body(&*plain(ProviderKind::OpenaiResponses), request);
+        body["input"].as_array().unwrap().iter().filter(|item| item["type"] == "reasoning").count()
+    };
+    let request = everything();
+    assert_eq!(count(&request), 1);
+    let other_model = ModelRequest { model: "m-2".into(), ..everything() };
+    assert_eq!(count(&other_model), 0);
+    let mut nothing_came = everything();
+    nothing_came.messages[1].parts.truncate(1);
+    assert_eq!(count(&nothing_came), 0);
+}
+
+#[test]
+fn what_the_owner_adds_to_thinking_stands_beside_how_much_of_it() {
+    let extra = json!({"reasoning": {"summary": "auto"}}).as_object().unwrap().clone();
+    let options = ModelOptions { reasoning: Some(ReasoningEffort::High), extra, ..ModelOptions::default() };
+    let sent = body(&*plain(ProviderKind::OpenaiResponses), &ModelRequest { options, ..request() });
+    assert_eq!(sent["reasoning"], json!({"effort": "high", "summary": "auto"}));
+}
+
+#[test]
+fn models_that_do_not_think_are_not_asked_for_encrypted_thinking() {
+    let provider = plain(ProviderKind::OpenaiResponses);
+    let asks = |model: &str| {
+        let request = ModelRequest { model: model.into(), ..request() };
+        body(&*provider, &request).get("include").is_some()
+    };
+    assert!(asks("gpt-5.1") && asks("o4-mini") && asks("grok-4.3"));
+    assert!(!asks("gpt-4o") && !asks("gpt-4.1-mini"));
+}
+
+#[test]
+fn choices_that_a_server_does_not_know_are_said_otherwise() {
+    let forced = ModelRequest { tool_choice: ToolChoice::Tool("time".to_owned()), ..request() };
+    let words = openai_with(|switches| switches.tool_choice = ToolChoiceForm::Words);
+    let said = body(&*words, &forced);
+    assert_eq!(
+        (said["tool_choice"].as_str(), said["tools"].as_array().unwrap().len()),
+        (Some("required"), 1)
+    );
+    let none = openai_with(|switches| switches.tool_choice = ToolChoiceForm::None);
+    assert_eq!(body(&*none, &forced).get("tool_choice"), None);
+    let silent = ModelRequest { tool_choice: ToolChoice::None, ..request() };
+    assert_eq!(body(&*none, &silent).get("tools"), None);
+    assert_eq!(body(&*words, &silent)["tool_choice"], "none");
+    // No list at all where there is nothing in it.
+    let empty = ModelRequest { tools: Arc::default(), tool_choice: ToolChoice::Required, ..request() };
+    for kind in [ProviderKind::Openai, ProviderKind::OpenaiResponses, ProviderKind::Compatible] {
+        let body = body(&*plain(kind), &empty);
+        assert!(body.get("tools").is_none() && body.get("tool_choice").is_none(), "{kind}");
+        let unknown = ModelRequest { tool_choice: ToolChoice::Tool("nothing".to_owned()), ..request() };
+        assert_eq!(plain(kind).body(&unknown).unwrap_err().kind, ModelErrorKind::InvalidRequest);
+    }
+}
+
+#[test]
+fn a_server_without_tools_or_parts_is_told_in_words() {
+    let provider = openai_with(|switches| {
+        switches.tools = false;
+        switches.content_parts = false;
+        switches.output = OutputForm::JsonObject;
+    });
+    let request = ModelRequest { output: all_options().output, ..everything() };
+    let body = body(&*provider, &request);
+    assert!(body.get("tools").is_none());
+    assert_eq!(body["response_format"], json!({"type": "json_object"}));
+    assert!(body["messages"][0]["content"].as_str().unwrap().contains(r#""zulu":{"type":"string"}"#));
+    assert!(body["messages"].as_array().unwrap().iter().all(|message| message["content"].is_string()));
+    assert!(
+        body["messages"][2]["content"].as_str().unwrap().contains("[Called the tool phone__weather with")
+    );
+    assert_eq!(provider.limits().tools, 0);
+}
+
+#[test]
+fn descriptions_that_are_too_long_are_cut_and_that_is_said() {
+    let long = ToolDefinition::new("t", "é".repeat(1500), None);
+    for kind in [ProviderKind::Openai, ProviderKind::OpenaiResponses] {
+        let converted = plain(kind).convert(&long).unwrap();
+        let json = converted.json.to_value();
+        let description = json["description"].as_str().or(json["function"]["description"].as_str()).unwrap();
+        assert_eq!(description.chars().count(), 1024);
+        assert_eq!(converted.lost, ["the last 477 of the description's 1500 characters"]);
+    }
+    let converted = preset("ollama").convert(&long).unwrap();
+    assert!(converted.lost.is_empty() && converted.json.get().contains(&long.description));
+}

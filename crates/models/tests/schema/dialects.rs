@@ -1,0 +1,65 @@
+//! What each target takes, as a schema of schemas written from its documentation.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use jsonschema::Validator;
+use serde_json::Value;
+use toolway_models::schema::{ConvertedSchema, Target};
+
+fn compiled(text: &str) -> Validator {
+    jsonschema::validator_for(&serde_json::from_str(text).unwrap()).unwrap()
+}
+
+static GEMINI: LazyLock<Validator> = LazyLock::new(|| compiled(include_str!("../dialects/gemini.json")));
+static ANTHROPIC: LazyLock<Validator> =
+    LazyLock::new(|| compiled(include_str!("../dialects/anthropic.json")));
+static OPENAI: LazyLock<Validator> = LazyLock::new(|| compiled(include_str!("../dialects/openai.json")));
+static STRICT: LazyLock<Validator> =
+    LazyLock::new(|| compiled(include_str!("../dialects/openai_strict.json")));
+
+/// What is wrong with a schema for the target.
+pub fn problems(target: Target, converted: &ConvertedSchema) -> Vec<String> {
+    let Some(schema) = &converted.schema else {
+        return if target == Target::Gemini { Vec::new() } else { vec!["there is none".to_owned()] };
+    };
+    let schema = schema.to_value();
+    let dialect = match target {
+        Target::Gemini => &*GEMINI,
+        Target::Anthropic => &*ANTHROPIC,
+        Target::OpenAi => &*OPENAI,
+        Target::OpenAiStrict => &*STRICT,
+        Target::AnthropicOutput => return Vec::new(),
+    };
+    let mut problems: Vec<String> =
+        dialect.iter_errors(&schema).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    if matches!(target, Target::Gemini | Target::OpenAiStrict) {
+        required(&schema, target == Target::OpenAiStrict, &mut problems);
+    }
+    problems
+}
+
+/// What is required is among the properties; `all`: and is all of them.
+fn required(schema: &Value, all: bool, problems: &mut Vec<String>) {
+    match schema {
+        Value::Array(items) => items.iter().for_each(|item| required(item, all, problems)),
+        Value::Object(fields) => {
+            let names = |value: Option<&Value>| -> BTreeSet<String> {
+                match value {
+                    Some(Value::Array(names)) => {
+                        names.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+                    }
+                    Some(Value::Object(map)) => map.keys().cloned().collect(),
+                    _ => BTreeSet::new(),
+                }
+            };
+            let (wanted, known) = (names(fields.get("required")), names(fields.get("properties")));
+            let is_schema = fields.get("required").is_none_or(Value::is_array);
+            if is_schema && (!wanted.is_subset(&known) || (all && wanted != known)) {
+                problems.push(format!("required is {wanted:?}, of {known:?}"));
+            }
+            fields.values().for_each(|value| required(value, all, problems));
+        }
+        _ => {}
+    }
+}

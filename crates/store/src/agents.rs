@@ -1,0 +1,104 @@
+//! Agents that were made over the network or on the command line. What an agent says is others' business: here it
+//! is a JSON text.
+
+use serde::Serialize;
+use sqlx::sqlite::SqliteRow;
+use toolway_types::RawJson;
+
+use crate::call_row::Columns;
+use crate::error::StoreError;
+use crate::store::Store;
+
+/// An agent. Times are milliseconds since the Unix epoch.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AgentRecord {
+    /// Its name, which no other has.
+    pub name: String,
+    /// What it says.
+    pub body: RawJson,
+    /// When it was first made.
+    pub created_ms: i64,
+    /// When it was last changed.
+    pub updated_ms: i64,
+}
+
+/// The table of agents. Changes are on disk, whatever the durability of calls, when they answer.
+#[derive(Debug, Clone, Copy)]
+pub struct Agents<'s>(pub(crate) &'s Store);
+
+const WRITING: &str = "writing of an agent";
+const READING: &str = "read of the agents";
+
+impl Agents<'_> {
+    /// Every agent, by name.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub async fn list(&self) -> Result<Vec<AgentRecord>, StoreError> {
+        const LIST: &str = "SELECT name, body, created_ms, updated_ms FROM agents ORDER BY name";
+        let rows =
+            sqlx::query(LIST).fetch_all(self.0.readers()).await.map_err(StoreError::database(READING))?;
+        rows.iter().map(read).collect()
+    }
+
+    /// One agent; none where there is none of this name.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub async fn get(&self, name: &str) -> Result<Option<AgentRecord>, StoreError> {
+        const GET: &str = "SELECT name, body, created_ms, updated_ms FROM agents WHERE name = ?";
+        let row = sqlx::query(GET)
+            .bind(name)
+            .fetch_optional(self.0.readers())
+            .await
+            .map_err(StoreError::database(READING))?;
+        row.as_ref().map(read).transpose()
+    }
+
+    /// Adds an agent, or changes what the one of this name says. Answers whether it is new.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub async fn put(&self, name: &str, body: &RawJson, at_ms: i64) -> Result<bool, StoreError> {
+        const CHANGE: &str = "UPDATE agents SET body = ?, updated_ms = ? WHERE name = ?";
+        const ADD: &str = "INSERT INTO agents (name, body, created_ms, updated_ms) VALUES (?1, ?2, ?3, ?3)";
+        let (name, body) = (name.to_owned(), body.get().to_owned());
+        self.0
+            .durably(move |conn| {
+                Box::pin(async move {
+                    // Nobody else writes, so nothing happens between these two.
+                    let change = sqlx::query(CHANGE).bind(body.clone()).bind(at_ms).bind(name.clone());
+                    let changed = change.execute(&mut *conn).await.map_err(StoreError::database(WRITING))?;
+                    if changed.rows_affected() > 0 {
+                        return Ok(false);
+                    }
+                    let add = sqlx::query(ADD).bind(name).bind(body).bind(at_ms);
+                    add.execute(conn).await.map_err(StoreError::database(WRITING))?;
+                    Ok(true)
+                })
+            })
+            .await
+    }
+
+    /// Removes an agent. Answers whether there was one.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub async fn remove(&self, name: &str) -> Result<bool, StoreError> {
+        let remove = sqlx::query("DELETE FROM agents WHERE name = ?").bind(name.to_owned());
+        self.0.change(WRITING, remove).await
+    }
+}
+
+fn read(row: &SqliteRow) -> Result<AgentRecord, StoreError> {
+    let columns = Columns(row);
+    Ok(AgentRecord {
+        name: columns.required(0)?,
+        body: columns.json(1)?.unwrap_or_default(),
+        created_ms: columns.number(2)?,
+        updated_ms: columns.number(3)?,
+    })
+}
+
+#[cfg(test)]
+mod tests;

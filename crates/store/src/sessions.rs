@@ -1,0 +1,115 @@
+//! Conversations: sessions, what was said in them message by message, and the turns in which it was.
+//!
+//! Messages are numbered 1, 2, 3 … in each session, without gaps: only the newest are ever taken out, when an
+//! answer is made again. What a message's parts mean is others' business: here they are a JSON text, beside the
+//! text that a search looks through.
+
+mod drafts;
+mod interrupted;
+mod messages;
+mod record;
+mod remove;
+mod search;
+mod turns;
+
+use sqlx::{QueryBuilder, Sqlite};
+
+use crate::call_row::Columns;
+use crate::error::StoreError;
+use crate::store::Store;
+
+pub(crate) use drafts::{Draft, write as write_drafts};
+pub(crate) use interrupted::close_running_turns;
+pub use messages::MessagePage;
+pub use record::{
+    MessageRecord, NewMessage, SessionRecord, StoredRole, TitleBy, TokenCounts, TurnRecord, TurnState,
+};
+pub use remove::RemovedSession;
+pub use search::{SessionCursor, SessionFilter, SessionPage};
+pub use turns::{Appended, Begun, NewTurn, TurnEnding, TurnOpening};
+
+/// Most bytes of one message, its parts and its text together (32 MiB).
+pub const MAX_MESSAGE_BYTES: usize = 32 << 20;
+/// Most bytes of all messages of one session (1 GiB).
+pub const MAX_SESSION_BYTES: u64 = 1 << 30;
+/// Most bytes of a message's text that a search looks through; what comes after is not found (64 KiB).
+pub const MAX_SEARCHED_BYTES: usize = 64 << 10;
+
+const READING: &str = "read of a conversation";
+const WRITING: &str = "writing of a conversation";
+
+/// The sessions: all of them, or one principal's.
+#[derive(Debug, Clone, Copy)]
+pub struct Sessions<'s> {
+    pub(crate) store: &'s Store,
+    pub(crate) principal: Option<&'s str>,
+}
+
+impl<'s> Sessions<'s> {
+    /// Those of one principal. Others look as if they did not exist.
+    #[must_use]
+    pub fn of(self, principal: &'s str) -> Self {
+        Self { principal: Some(principal), ..self }
+    }
+
+    /// One session; none where there is none of this id.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub async fn get(&self, id: &str) -> Result<Option<SessionRecord>, StoreError> {
+        let mut sql = QueryBuilder::<Sqlite>::new("SELECT ");
+        sql.push(record::SESSION_COLUMNS).push(" FROM sessions WHERE id = ").push_bind(id.to_owned());
+        self.push_whose(&mut sql);
+        let row =
+            sql.build().fetch_optional(self.store.readers()).await.map_err(StoreError::database(READING))?;
+        row.as_ref().map(SessionRecord::read).transpose()
+    }
+
+    /// How many there are.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub async fn count(&self) -> Result<u64, StoreError> {
+        let mut sql = QueryBuilder::<Sqlite>::new("SELECT count(*) FROM sessions WHERE true");
+        self.push_whose(&mut sql);
+        let row = sql.build().fetch_one(self.store.readers()).await.map_err(StoreError::database(READING))?;
+        Ok(u64::try_from(Columns(&row).number(0)?).unwrap_or(0))
+    }
+
+    /// Gives a session a title, or with `None` takes it away. A model's title never takes the place of a person's.
+    /// Answers whether the session has the title now.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub async fn rename(&self, id: &str, title: Option<&str>, by: TitleBy) -> Result<bool, StoreError> {
+        const RENAME: &str = "UPDATE sessions SET title = ?1, title_by = ?2 \
+             WHERE id = ?3 AND (?4 IS NULL OR principal = ?4) AND title_by <= ?5";
+        let by = if title.is_some() { by } else { TitleBy::Nobody };
+        let rank = if title.is_some() { by } else { TitleBy::Person };
+        let query = sqlx::query(RENAME)
+            .bind(title.map(str::to_owned))
+            .bind(by.number())
+            .bind(id.to_owned())
+            .bind(self.principal.map(str::to_owned))
+            .bind(rank.number());
+        self.store.change(WRITING, query).await
+    }
+
+    /// Adds the condition of whose they are to a statement that has a `WHERE` already.
+    fn push_whose(&self, sql: &mut QueryBuilder<Sqlite>) {
+        if let Some(principal) = self.principal {
+            sql.push(" AND principal = ").push_bind(principal.to_owned());
+        }
+    }
+
+    /// The same for what belongs to a session: `column` holds the session's id.
+    fn push_whose_session(&self, sql: &mut QueryBuilder<Sqlite>, column: &'static str) {
+        if let Some(principal) = self.principal {
+            sql.push(" AND EXISTS (SELECT 1 FROM sessions WHERE id = ").push(column);
+            sql.push(" AND principal = ").push_bind(principal.to_owned()).push(")");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

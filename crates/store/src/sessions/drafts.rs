@@ -1,0 +1,36 @@
+//! The text of answers under way: only the newest of each turn counts, and all are written together now and then.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use sqlx::SqliteConnection;
+
+use super::turns::number;
+
+/// How far an answer is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Draft {
+    /// The number that its message will have.
+    pub(crate) seq: u64,
+    pub(crate) text: String,
+}
+
+/// Writes drafts, but for those of turns that have ended and of answers that are there already.
+pub(crate) async fn write(
+    conn: &mut SqliteConnection,
+    drafts: &HashMap<Arc<str>, Draft>,
+) -> Result<(), sqlx::Error> {
+    const DRAFT: &str = "INSERT INTO drafts (turn, seq, text) \
+         SELECT t.id, ?2, ?3 FROM turns AS t JOIN sessions AS s ON s.id = t.session \
+         WHERE t.id = ?1 AND t.state = 0 AND s.messages < ?2 \
+         ON CONFLICT (turn) DO UPDATE SET seq = excluded.seq, text = excluded.text";
+    for (turn, draft) in drafts {
+        sqlx::query(DRAFT)
+            .bind(Arc::clone(turn))
+            .bind(number(draft.seq))
+            .bind(draft.text.clone())
+            .execute(&mut *conn)
+            .await?;
+    }
+    Ok(())
+}

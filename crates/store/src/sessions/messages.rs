@@ -1,0 +1,86 @@
+//! Reading what was said, a bounded page at a time and in either direction.
+
+use futures_util::TryStreamExt;
+use sqlx::{QueryBuilder, Sqlite};
+
+use super::record::{MESSAGE_COLUMNS, MessageRecord};
+use super::turns::number;
+use super::{READING, Sessions};
+use crate::calls::as_number;
+use crate::error::StoreError;
+
+/// Most messages of one page.
+const MAX_PAGE: usize = 1000;
+/// Bytes of messages past which a page ends.
+const MAX_PAGE_BYTES: usize = 32 << 20;
+
+/// Some of a session's messages, the oldest first.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct MessagePage {
+    /// The messages.
+    pub messages: Vec<MessageRecord>,
+    /// Whether there are more in the direction of reading.
+    pub has_more: bool,
+}
+
+impl Sessions<'_> {
+    /// The messages after a number (0: from the start): at most `limit` (1 to 1,000) and about 32 MiB.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub async fn messages_after(
+        &self,
+        session: &str,
+        after: u64,
+        limit: usize,
+    ) -> Result<MessagePage, StoreError> {
+        let mut sql = self.select(session);
+        sql.push(" AND seq > ").push_bind(number(after)).push(" ORDER BY seq");
+        self.page(sql, limit).await
+    }
+
+    /// The newest messages before a number, or of all: at most `limit` (1 to 1,000) and about 32 MiB.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub async fn messages_before(
+        &self,
+        session: &str,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<MessagePage, StoreError> {
+        let mut sql = self.select(session);
+        if let Some(before) = before {
+            sql.push(" AND seq < ").push_bind(number(before));
+        }
+        sql.push(" ORDER BY seq DESC");
+        let mut page = self.page(sql, limit).await?;
+        page.messages.reverse();
+        Ok(page)
+    }
+
+    fn select(&self, session: &str) -> QueryBuilder<Sqlite> {
+        let mut sql = QueryBuilder::<Sqlite>::new("SELECT ");
+        sql.push(MESSAGE_COLUMNS).push(" FROM messages WHERE session = ").push_bind(session.to_owned());
+        self.push_whose_session(&mut sql, "messages.session");
+        sql
+    }
+
+    async fn page(&self, mut sql: QueryBuilder<Sqlite>, limit: usize) -> Result<MessagePage, StoreError> {
+        let limit = limit.clamp(1, MAX_PAGE);
+        sql.push(" LIMIT ").push_bind(as_number(limit + 1));
+        let mut page = MessagePage::default();
+        let mut bytes = 0;
+        let mut rows = sql.build().fetch(self.store.readers());
+        while let Some(row) = rows.try_next().await.map_err(StoreError::database(READING))? {
+            if page.messages.len() >= limit || bytes > MAX_PAGE_BYTES {
+                page.has_more = true;
+                break;
+            }
+            let message = MessageRecord::read(&row)?;
+            bytes += message.parts.get().len();
+            page.messages.push(message);
+        }
+        Ok(page)
+    }
+}

@@ -1,0 +1,266 @@
+//! Sessions, messages and turns as they are written and read back. Times are milliseconds since the Unix epoch.
+
+use serde::{Deserialize, Serialize};
+use sqlx::sqlite::SqliteRow;
+use toolway_types::RawJson;
+
+use crate::call_row::{Columns, number_of, of_number};
+use crate::error::StoreError;
+
+/// Who gave a session its title.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TitleBy {
+    /// Nobody: it has none.
+    #[default]
+    Nobody,
+    /// A model.
+    Model,
+    /// A person.
+    Person,
+}
+
+/// Whose a message is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StoredRole {
+    /// A person's.
+    User,
+    /// A model's.
+    Assistant,
+    /// Results of the model's tool calls.
+    Tool,
+}
+
+/// How far a turn got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnState {
+    /// It goes on.
+    Running,
+    /// The model said all it wanted.
+    Done,
+    /// Somebody stopped it.
+    Aborted,
+    /// It failed.
+    Failed,
+    /// The gateway stopped in the middle of it.
+    Interrupted,
+}
+
+/// Every one of these; its place is the number that stands in the database, so new ones go to the end.
+const TITLES: &[TitleBy] = &[TitleBy::Nobody, TitleBy::Model, TitleBy::Person];
+const ROLES: &[StoredRole] = &[StoredRole::User, StoredRole::Assistant, StoredRole::Tool];
+const STATES: &[TurnState] =
+    &[TurnState::Running, TurnState::Done, TurnState::Aborted, TurnState::Failed, TurnState::Interrupted];
+
+impl TitleBy {
+    pub(crate) fn number(self) -> i64 {
+        number_of(TITLES, self)
+    }
+}
+
+impl StoredRole {
+    pub(crate) fn number(self) -> i64 {
+        number_of(ROLES, self)
+    }
+}
+
+impl TurnState {
+    pub(crate) fn number(self) -> i64 {
+        number_of(STATES, self)
+    }
+}
+
+/// Numbers of tokens. None where they were not reported, never 0 for that.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TokenCounts {
+    /// Read, those from a cache among them.
+    pub input: Option<u64>,
+    /// Written, those spent on thinking among them.
+    pub output: Option<u64>,
+    /// Of those read, from a cache.
+    pub cached: Option<u64>,
+    /// Of those read, written into a cache.
+    pub cache_written: Option<u64>,
+    /// Of those written, spent on thinking.
+    pub reasoning: Option<u64>,
+}
+
+/// A session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SessionRecord {
+    /// Its id, which no other has.
+    pub id: String,
+    /// Whose it is.
+    pub principal: String,
+    /// The agent that was last talked to in it.
+    pub agent: String,
+    /// Its title.
+    pub title: Option<String>,
+    /// Who gave it.
+    pub title_by: TitleBy,
+    /// When it began.
+    pub created_ms: i64,
+    /// When something was last said in it.
+    pub updated_ms: i64,
+    /// How many messages it has; their numbers are 1 to this.
+    pub messages: u64,
+    /// Bytes that they take.
+    pub bytes: u64,
+}
+
+/// A message to be kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewMessage {
+    /// Whose it is.
+    pub role: StoredRole,
+    /// Its parts: a JSON array.
+    pub parts: RawJson,
+    /// What a search looks through.
+    pub text: String,
+    /// Whether it ended before it was whole.
+    pub is_cut: bool,
+}
+
+/// A message as it is kept.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MessageRecord {
+    /// Its number in the session, from 1.
+    pub seq: u64,
+    /// The turn in which it was said.
+    pub turn: String,
+    /// Whose it is.
+    pub role: StoredRole,
+    /// Its parts: a JSON array.
+    pub parts: RawJson,
+    /// Whether it ended before it was whole.
+    pub is_cut: bool,
+    /// When it was kept.
+    pub created_ms: i64,
+}
+
+/// A turn: from a person's message to the end of the answer.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TurnRecord {
+    /// Its id, a UUIDv7, under which its calls are recorded.
+    pub id: String,
+    /// The session.
+    pub session: String,
+    /// The number of the message that it answers.
+    pub answers: u64,
+    /// How far it got.
+    pub state: TurnState,
+    /// Whether its answer was taken out for another. What it cost stays.
+    pub is_replaced: bool,
+    /// When it began.
+    pub started_ms: i64,
+    /// When it ended.
+    pub ended_ms: Option<i64>,
+    /// Why it failed, for programs.
+    pub code: Option<String>,
+    /// Why it failed, in words.
+    pub message: Option<String>,
+    /// Why the model's last answer ended.
+    pub finish: Option<String>,
+    /// How often a model was asked.
+    pub rounds: u32,
+    /// How many tools were called.
+    pub calls: u32,
+    /// Tokens of all its requests.
+    pub tokens: TokenCounts,
+    /// What they cost; none where a price or a number is not known.
+    pub cost: Option<f64>,
+    /// The currency of `cost`.
+    pub currency: Option<String>,
+}
+
+/// The columns that [`SessionRecord::read`] reads.
+pub(super) const SESSION_COLUMNS: &str =
+    "id, principal, agent, title, title_by, created_ms, updated_ms, messages, bytes";
+/// The columns that [`MessageRecord::read`] reads.
+pub(super) const MESSAGE_COLUMNS: &str = "seq, turn, role, cut, created_ms, parts";
+/// The columns that [`TurnRecord::read`] reads.
+pub(super) const TURN_COLUMNS: &str = "id, session, answers, state, replaced, started_ms, ended_ms, code, message, \
+     finish, rounds, calls, input, output, cached, cache_written, reasoning, cost, currency";
+
+impl SessionRecord {
+    pub(super) fn read(row: &SqliteRow) -> Result<Self, StoreError> {
+        let columns = Columns(row);
+        Ok(Self {
+            id: columns.required(0)?,
+            principal: columns.required(1)?,
+            agent: columns.required(2)?,
+            title: columns.text(3)?,
+            title_by: of_number("maker of a title", TITLES, columns.number(4)?)?,
+            created_ms: columns.number(5)?,
+            updated_ms: columns.number(6)?,
+            messages: columns.count(7)?,
+            bytes: columns.count(8)?,
+        })
+    }
+}
+
+impl MessageRecord {
+    pub(super) fn read(row: &SqliteRow) -> Result<Self, StoreError> {
+        let columns = Columns(row);
+        Ok(Self {
+            seq: columns.count(0)?,
+            turn: columns.required(1)?,
+            role: of_number("role of a message", ROLES, columns.number(2)?)?,
+            is_cut: columns.number(3)? != 0,
+            created_ms: columns.number(4)?,
+            parts: columns.json(5)?.unwrap_or_default(),
+        })
+    }
+}
+
+impl TurnRecord {
+    pub(super) fn read(row: &SqliteRow) -> Result<Self, StoreError> {
+        let columns = Columns(row);
+        Ok(Self {
+            id: columns.required(0)?,
+            session: columns.required(1)?,
+            answers: columns.count(2)?,
+            state: of_number("state of a turn", STATES, columns.number(3)?)?,
+            is_replaced: columns.number(4)? != 0,
+            started_ms: columns.number(5)?,
+            ended_ms: columns.number_or_none(6)?,
+            code: columns.text(7)?,
+            message: columns.text(8)?,
+            finish: columns.text(9)?,
+            rounds: u32::try_from(columns.number(10)?).unwrap_or(u32::MAX),
+            calls: u32::try_from(columns.number(11)?).unwrap_or(u32::MAX),
+            tokens: TokenCounts::read(&columns, 12)?,
+            cost: columns.real_or_none(17)?,
+            currency: columns.text(18)?,
+        })
+    }
+}
+
+impl TokenCounts {
+    /// Reads the five columns from a place on.
+    pub(crate) fn read(columns: &Columns<'_>, from: usize) -> Result<Self, StoreError> {
+        let count = |at| Ok(columns.number_or_none(at)?.and_then(|number| u64::try_from(number).ok()));
+        Ok(Self {
+            input: count(from)?,
+            output: count(from + 1)?,
+            cached: count(from + 2)?,
+            cache_written: count(from + 3)?,
+            reasoning: count(from + 4)?,
+        })
+    }
+
+    /// The five numbers as they are bound, in the order of the columns.
+    pub(crate) fn numbers(self) -> [Option<i64>; 5] {
+        [self.input, self.output, self.cached, self.cache_written, self.reasoning]
+            .map(|count| count.map(|count| i64::try_from(count).unwrap_or(i64::MAX)))
+    }
+}
+
+impl NewMessage {
+    /// Bytes that it takes.
+    pub(super) fn bytes(&self) -> usize {
+        self.parts.get().len().saturating_add(self.text.len())
+    }
+}

@@ -1,0 +1,215 @@
+//! Lists of sessions, newest first, and those among them in whose title or messages a text is. Looking through
+//! messages is done in bounded steps, and a page ends when its time is up, wherever it got.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use sqlx::{QueryBuilder, Sqlite};
+use tokio::time::Instant;
+
+use super::record::{SESSION_COLUMNS, SessionRecord};
+use super::{MAX_SEARCHED_BYTES, READING, Sessions};
+use crate::call_row::Columns;
+use crate::calls::as_number;
+use crate::error::StoreError;
+
+/// Most sessions of one page.
+const MAX_PAGE: usize = 1000;
+/// Sessions that one step reads.
+const STEP: usize = 256;
+/// Bytes of texts that one statement looks through, roughly.
+const STEP_BYTES: u64 = 4 << 20;
+/// How long one page looks for a text.
+const LOOKING: Duration = Duration::from_millis(250);
+
+/// Which sessions are asked for: those that fit everything that is said. The default lets all through.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SessionFilter {
+    /// In which this agent was last talked to.
+    pub agent: Option<String>,
+    /// With this text in the title or in a message, in large or small letters. Looking through messages takes time,
+    /// so pages of such a filter may end before they are full; see [`SessionPage`].
+    pub text: Option<String>,
+}
+
+/// Some sessions, those in which something was said last first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SessionPage {
+    /// The sessions.
+    pub sessions: Vec<SessionRecord>,
+    /// Where the next page starts; none where this was the last.
+    pub next: Option<SessionCursor>,
+}
+
+/// Where a page starts. Its text has no meaning but to be handed back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionCursor {
+    updated_ms: i64,
+    id: String,
+}
+
+impl fmt::Display for SessionCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.updated_ms, self.id)
+    }
+}
+
+impl FromStr for SessionCursor {
+    type Err = StoreError;
+    fn from_str(text: &str) -> Result<Self, StoreError> {
+        let (updated, id) = text.split_once('.').ok_or(StoreError::BadCursor)?;
+        let updated_ms = updated.parse().map_err(|_| StoreError::BadCursor)?;
+        Ok(Self { updated_ms, id: id.to_owned() })
+    }
+}
+
+impl SessionCursor {
+    fn of(session: &SessionRecord) -> Self {
+        Self { updated_ms: session.updated_ms, id: session.id.clone() }
+    }
+}
+
+impl Sessions<'_> {
+    /// A page of the sessions that a filter lets through, those in which something was said last first. At most
+    /// `limit` of them (1 to 1,000); what comes after is on the next page.
+    ///
+    /// Where a text is looked for, the page also ends after a quarter of a second, wherever it got, and may be empty
+    /// though there is a next one.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub async fn list(
+        &self,
+        filter: &SessionFilter,
+        before: Option<&SessionCursor>,
+        limit: usize,
+    ) -> Result<SessionPage, StoreError> {
+        let limit = limit.clamp(1, MAX_PAGE);
+        match filter.text.as_deref().map(fold).filter(|text| !text.is_empty()) {
+            Some(needle) => self.look_through(filter, &needle, before.cloned(), limit).await,
+            None => {
+                let mut sessions = self.step(filter, before, limit + 1).await?;
+                let has_more = sessions.len() > limit;
+                sessions.truncate(limit);
+                let next = sessions.last().filter(|_| has_more).map(SessionCursor::of);
+                Ok(SessionPage { sessions, next })
+            }
+        }
+    }
+
+    async fn look_through(
+        &self,
+        filter: &SessionFilter,
+        needle: &str,
+        mut reached: Option<SessionCursor>,
+        limit: usize,
+    ) -> Result<SessionPage, StoreError> {
+        let began = Instant::now();
+        let mut page = SessionPage::default();
+        loop {
+            let step = self.step(filter, reached.as_ref(), STEP).await?;
+            let is_last = step.len() < STEP;
+            let mut rest = step.as_slice();
+            while !rest.is_empty() {
+                let (now, later) = rest.split_at(statement_takes(rest));
+                let found = self.found(needle, now).await?;
+                for session in now.iter().filter(|it| found.contains(it.id.as_str())) {
+                    if page.sessions.len() >= limit {
+                        page.next = page.sessions.last().map(SessionCursor::of);
+                        return Ok(page);
+                    }
+                    page.sessions.push(session.clone());
+                }
+                let is_end = is_last && later.is_empty();
+                if !is_end && began.elapsed() > LOOKING {
+                    page.next = now.last().map(SessionCursor::of);
+                    return Ok(page);
+                }
+                rest = later;
+            }
+            if is_last {
+                return Ok(page);
+            }
+            reached = step.last().map(SessionCursor::of);
+        }
+    }
+
+    /// Sessions that a filter lets through but for the text, from a place on.
+    async fn step(
+        &self,
+        filter: &SessionFilter,
+        before: Option<&SessionCursor>,
+        limit: usize,
+    ) -> Result<Vec<SessionRecord>, StoreError> {
+        let mut sql = QueryBuilder::<Sqlite>::new("SELECT ");
+        sql.push(SESSION_COLUMNS).push(" FROM sessions WHERE true");
+        self.push_whose(&mut sql);
+        if let Some(agent) = &filter.agent {
+            sql.push(" AND agent = ").push_bind(agent.clone());
+        }
+        if let Some(before) = before {
+            sql.push(" AND (updated_ms, id) < (").push_bind(before.updated_ms);
+            sql.push(", ").push_bind(before.id.clone()).push(")");
+        }
+        sql.push(" ORDER BY updated_ms DESC, id DESC LIMIT ").push_bind(as_number(limit));
+        let rows =
+            sql.build().fetch_all(self.store.readers()).await.map_err(StoreError::database(READING))?;
+        rows.iter().map(SessionRecord::read).collect()
+    }
+
+    /// The ids of those of these in which a text is. One such statement runs at a time, so that there are always
+    /// readers for those who know what they want.
+    async fn found(&self, needle: &str, sessions: &[SessionRecord]) -> Result<HashSet<String>, StoreError> {
+        const FOUND: &str = "SELECT j.value FROM json_each(?) AS j WHERE EXISTS \
+             (SELECT 1 FROM messages WHERE session = j.value AND instr(text, ?))";
+        let named =
+            |it: &&SessionRecord| it.title.as_deref().is_some_and(|title| fold(title).contains(needle));
+        let (found, others): (Vec<&SessionRecord>, Vec<&SessionRecord>) = sessions.iter().partition(named);
+        let mut found: HashSet<String> = found.into_iter().map(|it| it.id.clone()).collect();
+        if others.is_empty() {
+            return Ok(found);
+        }
+        let others = serde_json::Value::from_iter(others.iter().map(|it| it.id.as_str())).to_string();
+        let _alone = self.store.inner().looking_through.lock().await;
+        let rows = sqlx::query(FOUND)
+            .bind(others)
+            .bind(needle)
+            .fetch_all(self.store.readers())
+            .await
+            .map_err(StoreError::database(READING))?;
+        for row in &rows {
+            found.insert(Columns(row).required(0)?);
+        }
+        Ok(found)
+    }
+}
+
+/// How many of these one statement looks through: one at least.
+fn statement_takes(sessions: &[SessionRecord]) -> usize {
+    let mut bytes = 0_u64;
+    let within = |it: &&SessionRecord| {
+        bytes = bytes.saturating_add(it.bytes.min(it.messages.saturating_mul(MAX_SEARCHED_BYTES as u64)));
+        bytes <= STEP_BYTES
+    };
+    sessions.iter().take_while(within).count().max(1).min(sessions.len())
+}
+
+/// A text as it is looked for and looked through: in small letters, and not longer than is looked through.
+pub(super) fn fold(text: &str) -> String {
+    // Letter by letter, so that a letter looks the same wherever it stands in a word.
+    let mut folded = String::with_capacity(text.len().min(MAX_SEARCHED_BYTES));
+    for letter in
+        text.chars().flat_map(char::to_lowercase).map(|letter| if letter == 'ς' { 'σ' } else { letter })
+    {
+        if folded.len() + letter.len_utf8() > MAX_SEARCHED_BYTES {
+            break;
+        }
+        folded.push(letter);
+    }
+    folded
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,126 @@
+use super::*;
+use crate::tests::support::{Folder, NOW, ending, said, turn};
+use crate::{NewTurn, Store, StoredRole, TitleBy, TurnEnding, TurnState};
+
+/// A session in which something was said at a time.
+async fn session(store: &Store, id: &str, at_ms: i64, said_there: &[&str]) {
+    let sessions = store.sessions();
+    let name = format!("turn of {id}");
+    sessions.begin(NewTurn { started_ms: at_ms, ..turn(id, &name, said_there[0]) }).await.unwrap();
+    let messages = said_there[1..].iter().map(|text| said(StoredRole::Assistant, text)).collect();
+    let end = TurnEnding { messages, ended_ms: at_ms, ..ending(&name, TurnState::Done) };
+    sessions.end(end).await.unwrap();
+}
+
+fn ids(page: &SessionPage) -> Vec<&str> {
+    page.sessions.iter().map(|session| session.id.as_str()).collect()
+}
+
+fn text(text: &str) -> SessionFilter {
+    SessionFilter { text: Some(text.to_owned()), ..SessionFilter::default() }
+}
+
+#[tokio::test]
+async fn sessions_are_listed_newest_first_a_page_at_a_time() {
+    let folder = Folder::new();
+    let store = folder.open().await;
+    // Two at one time, whose ids have points in them.
+    for (id, at_ms) in [("a", NOW), ("b.1", NOW + 5), ("b.2", NOW + 5), ("c", NOW + 1)] {
+        session(&store, id, at_ms, &["x"]).await;
+    }
+    let all = SessionFilter::default();
+    let page = store.sessions().list(&all, None, 2).await.unwrap();
+    assert_eq!(ids(&page), ["b.2", "b.1"]);
+    let next: SessionCursor = page.next.unwrap().to_string().parse().unwrap();
+    let page = store.sessions().list(&all, Some(&next), 2).await.unwrap();
+    assert_eq!((ids(&page), page.next.clone()), (vec!["c", "a"], None));
+    // What is said in one brings it to the front.
+    store.sessions().begin(NewTurn { started_ms: NOW + 9, ..turn("a", "again", "y") }).await.unwrap();
+    assert_eq!(ids(&store.sessions().list(&all, None, 1).await.unwrap()), ["a"]);
+    for bad in ["", "x", "1800", "x.y"] {
+        assert!(matches!(bad.parse::<SessionCursor>(), Err(StoreError::BadCursor)), "{bad}");
+    }
+}
+
+#[tokio::test]
+async fn one_agents_sessions_are_listed() {
+    let folder = Folder::new();
+    let store = folder.open().await;
+    session(&store, "a", NOW, &["x"]).await;
+    let home = NewTurn { agent: "home".to_owned(), ..turn("b", "t", "x") };
+    store.sessions().begin(home).await.unwrap();
+    let filter = SessionFilter { agent: Some("home".to_owned()), ..SessionFilter::default() };
+    assert_eq!(ids(&store.sessions().list(&filter, None, 10).await.unwrap()), ["b"]);
+}
+
+#[tokio::test]
+async fn a_text_is_found_in_titles_and_messages_whatever_its_letters() {
+    let folder = Folder::new();
+    let store = folder.open().await;
+    session(&store, "battery", NOW, &["How full is the BATTERY?", "87 %_"]).await;
+    session(&store, "titled", NOW + 1, &["x"]).await;
+    store.sessions().rename("titled", Some("Ätna und Battery"), TitleBy::Person).await.unwrap();
+    session(&store, "greek", NOW + 2, &["ΟΔΟΣ", "straße"]).await;
+    let long = format!("{}needle{}straw", "x".repeat(1000), "y".repeat(MAX_SEARCHED_BYTES));
+    session(&store, "long", NOW + 3, &[&long]).await;
+    for (needle, expected) in [
+        ("battery", vec!["titled", "battery"]),
+        ("ätna", vec!["titled"]),
+        ("οδος", vec!["greek"]),
+        ("Straße", vec!["greek"]),
+        ("%_", vec!["battery"]),
+        ("needle", vec!["long"]),
+        // Past what a search looks through.
+        ("straw", vec![]),
+        // What is around a text is not searched.
+        ("type", vec![]),
+        ("", vec!["long", "greek", "titled", "battery"]),
+    ] {
+        let page = store.sessions().list(&text(needle), None, 10).await.unwrap();
+        assert_eq!((ids(&page), page.next.clone()), (expected, None), "{needle}");
+    }
+}
+
+#[tokio::test]
+async fn pages_of_a_search_follow_each_other() {
+    let folder = Folder::new();
+    let store = folder.open().await;
+    for number in 0..600 {
+        let word = if number % 3 == 0 { "odd one" } else { "x" };
+        session(&store, &format!("{number:03}"), NOW + number, &["y", word]).await;
+    }
+    let mut found = Vec::new();
+    let mut before = None;
+    loop {
+        let page = store.sessions().list(&text("ODD"), before.as_ref(), 70).await.unwrap();
+        assert!(page.sessions.len() <= 70);
+        found.extend(page.sessions.into_iter().map(|session| session.id));
+        before = page.next;
+        if before.is_none() {
+            break;
+        }
+    }
+    let expected: Vec<String> =
+        (0..600).rev().filter(|it| it % 3 == 0).map(|it| format!("{it:03}")).collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_statement_looks_through_a_bounded_part() {
+    let of = |bytes: u64, messages: u64| SessionRecord {
+        id: String::new(),
+        principal: String::new(),
+        agent: String::new(),
+        title: None,
+        title_by: TitleBy::Nobody,
+        created_ms: 0,
+        updated_ms: 0,
+        messages,
+        bytes,
+    };
+    // Pictures are not looked through: each message counts for its text at most.
+    assert_eq!(statement_takes(&[of(1 << 30, 4), of(1 << 30, 4)]), 2);
+    assert_eq!(statement_takes(&[of(3 << 20, 1000), of(2 << 20, 1000)]), 1);
+    assert_eq!(statement_takes(&[of(1 << 30, 1 << 20), of(1, 1)]), 1);
+    assert_eq!(statement_takes(&[]), 0);
+}

@@ -1,0 +1,187 @@
+//! What was used, added up by day, model, agent, session or principal.
+
+use std::cmp::Ordering;
+
+use serde::Serialize;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{QueryBuilder, Sqlite};
+
+use super::{READING, Usage};
+use crate::call_row::Columns;
+use crate::error::StoreError;
+use crate::sessions::TokenCounts;
+
+/// Most lines of a report.
+pub(super) const MAX_ROWS: usize = 1000;
+
+/// By what it is added up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UsageBy {
+    /// The day, `2026-11-05`.
+    Day,
+    /// The model, `NAME/ID`.
+    Model,
+    /// The agent.
+    Agent,
+    /// The session; what belongs to none, or to one that was removed, is added up together.
+    Session,
+    /// Who asked.
+    Principal,
+}
+
+/// Of which requests. The default lets all through.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UsageFilter {
+    /// Whose.
+    pub principal: Option<String>,
+    /// Begun at this time or later; milliseconds since the Unix epoch.
+    pub from_ms: Option<i64>,
+    /// Begun before this time; milliseconds since the Unix epoch.
+    pub to_ms: Option<i64>,
+    /// How many seconds the reader's clock is ahead of UTC, for where days begin.
+    pub zone_offset_s: i32,
+}
+
+/// A line of a report.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct UsageRow {
+    /// What it is of; none for what belongs to no session.
+    pub key: Option<String>,
+    /// How many requests.
+    pub requests: u64,
+    /// How many of them did not come to their end.
+    pub failed: u64,
+    /// Their tokens, as far as they were reported.
+    pub tokens: TokenCounts,
+    /// What they cost, as far as that is known; none where it is not of any.
+    pub cost: Option<f64>,
+    /// The currency of `cost`.
+    pub currency: Option<String>,
+    /// Of how many requests that used something the cost is not known.
+    pub unpriced: u64,
+    /// How long they took together, in milliseconds.
+    pub duration_ms: u64,
+}
+
+impl Usage<'_> {
+    /// What was used. Days in their order; everything else by cost, then by tokens, the most first. At most 1,000
+    /// lines: the last days, or the most expensive. There are two lines of one key only where there are two
+    /// currencies.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub async fn by(&self, by: UsageBy, filter: &UsageFilter) -> Result<Vec<UsageRow>, StoreError> {
+        let mut sql = QueryBuilder::<Sqlite>::new("SELECT ");
+        match by {
+            UsageBy::Day => {
+                let offset_ms = i64::from(filter.zone_offset_s) * 1000;
+                sql.push("strftime('%Y-%m-%d', (started_ms + ").push_bind(offset_ms);
+                sql.push(") / 1000, 'unixepoch')");
+            }
+            UsageBy::Model => drop(sql.push("provider || '/' || model")),
+            UsageBy::Agent => drop(sql.push("agent")),
+            UsageBy::Session => drop(sql.push("session")),
+            UsageBy::Principal => drop(sql.push("principal")),
+        }
+        sql.push(
+            ", currency, count(*), sum(status <> 0), sum(input), sum(output), sum(cached), sum(cache_written), \
+             sum(reasoning), sum(cost), \
+             sum(cost IS NULL AND (status = 0 OR coalesce(input, output) IS NOT NULL)), sum(duration_ms) \
+             FROM model_requests WHERE true",
+        );
+        filter.push_to(&mut sql);
+        sql.push(" GROUP BY 1, 2 ORDER BY 1, 2");
+        let _alone = self.0.inner().looking_through.lock().await;
+        let rows = sql.build().fetch_all(self.0.readers()).await.map_err(StoreError::database(READING))?;
+        let lines = rows.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+        let mut lines = together(lines);
+        if by == UsageBy::Day {
+            let surplus = lines.len().saturating_sub(MAX_ROWS);
+            lines.drain(..surplus);
+        } else {
+            lines.sort_by(most_first);
+            lines.truncate(MAX_ROWS);
+        }
+        Ok(lines)
+    }
+}
+
+impl UsageFilter {
+    /// Adds its conditions to a statement that has a `WHERE` already.
+    pub(super) fn push_to(&self, sql: &mut QueryBuilder<Sqlite>) {
+        if let Some(principal) = &self.principal {
+            sql.push(" AND principal = ").push_bind(principal.clone());
+        }
+        self.push_times(sql);
+    }
+
+    /// Adds its conditions of time likewise.
+    pub(super) fn push_times(&self, sql: &mut QueryBuilder<Sqlite>) {
+        if let Some(from) = self.from_ms {
+            sql.push(" AND started_ms >= ").push_bind(from);
+        }
+        if let Some(to) = self.to_ms {
+            sql.push(" AND started_ms < ").push_bind(to);
+        }
+    }
+}
+
+fn read(row: &SqliteRow) -> Result<UsageRow, StoreError> {
+    let columns = Columns(row);
+    Ok(UsageRow {
+        key: columns.text(0)?,
+        currency: columns.text(1)?,
+        requests: columns.count(2)?,
+        failed: columns.count(3)?,
+        tokens: TokenCounts::read(&columns, 4)?,
+        cost: columns.real_or_none(9)?,
+        unpriced: columns.count(10)?,
+        duration_ms: columns.count(11)?,
+    })
+}
+
+/// Puts requests of no known cost, which have no currency, with the others of their key. They come first.
+fn together(lines: Vec<UsageRow>) -> Vec<UsageRow> {
+    let mut done: Vec<UsageRow> = Vec::with_capacity(lines.len());
+    for line in lines {
+        match done.last_mut() {
+            Some(before) if before.key == line.key && before.currency.is_none() => add(before, line),
+            _ => done.push(line),
+        }
+    }
+    done
+}
+
+fn add(to: &mut UsageRow, line: UsageRow) {
+    let sum = |one: Option<u64>, other: Option<u64>| match (one, other) {
+        (Some(one), Some(other)) => Some(one.saturating_add(other)),
+        (one, other) => one.or(other),
+    };
+    to.requests += line.requests;
+    to.failed += line.failed;
+    to.unpriced += line.unpriced;
+    to.duration_ms = to.duration_ms.saturating_add(line.duration_ms);
+    to.cost = match (to.cost, line.cost) {
+        (Some(one), Some(other)) => Some(one + other),
+        (one, other) => one.or(other),
+    };
+    to.currency = line.currency;
+    let (one, other) = (to.tokens, line.tokens);
+    to.tokens = TokenCounts {
+        input: sum(one.input, other.input),
+        output: sum(one.output, other.output),
+        cached: sum(one.cached, other.cached),
+        cache_written: sum(one.cache_written, other.cache_written),
+        reasoning: sum(one.reasoning, other.reasoning),
+    };
+}
+
+fn most_first(one: &UsageRow, other: &UsageRow) -> Ordering {
+    let tokens =
+        |line: &UsageRow| line.tokens.input.unwrap_or(0).saturating_add(line.tokens.output.unwrap_or(0));
+    let cost = |line: &UsageRow| line.cost.unwrap_or(-1.0);
+    cost(other)
+        .total_cmp(&cost(one))
+        .then_with(|| tokens(other).cmp(&tokens(one)))
+        .then_with(|| one.key.cmp(&other.key))
+}

@@ -1,0 +1,246 @@
+//! The server: its routes, and what a test does with it.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::routing::{get, post};
+use axum::serve::ListenerExt;
+use tokio::net::TcpListener;
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+
+use crate::answer::Answer;
+use crate::api::Api;
+use crate::quirks::Quirks;
+use crate::script::{Line, Model, Script, When};
+use crate::seen::SeenRequest;
+use crate::shared::{ResponseEnd, Shared};
+use crate::{control, incoming, models};
+
+/// The key that the servers take, whichever API it is for.
+pub const KEY: &str = "fake-key";
+
+const BODY_LIMIT: usize = 64 << 20;
+
+/// Model servers on one loopback port, which answer from a script. They end when the last copy of this is dropped.
+///
+/// ```no_run
+/// use serde_json::json;
+/// use toolway_fake_models::{Answer, Api, FakeModels, KEY, When};
+///
+/// # async fn test() {
+/// let fakes = FakeModels::start().await;
+/// fakes.when(When::user(), Answer::new().call("lamp__switch", json!({"on": true})));
+/// fakes.when(When::result_of("lamp__switch"), Answer::text("It is on."));
+/// let base_url = fakes.base_url(Api::Anthropic); // with KEY as the key and `fake-model` as the model
+/// // … a turn …
+/// assert_eq!(fakes.requests()[1].said.results()[0].is_error, Some(false));
+/// # let _ = (base_url, KEY);
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct FakeModels {
+    shared: Arc<Shared>,
+    address: SocketAddr,
+    _server: Arc<Server>,
+}
+
+#[derive(Debug)]
+struct Server(AbortHandle);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl FakeModels {
+    /// Starts them on a port that is free, with nothing to answer yet. Must be called within a tokio runtime.
+    ///
+    /// # Panics
+    /// Where no loopback port can be had.
+    #[allow(clippy::expect_used, reason = "a test without it can do nothing")]
+    pub async fn start() -> Self {
+        Self::start_at(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await.expect("a loopback port")
+    }
+
+    /// Starts them at this address.
+    ///
+    /// # Errors
+    /// Where it can't be had.
+    pub async fn start_at(address: SocketAddr) -> std::io::Result<Self> {
+        let listener = TcpListener::bind(address).await?;
+        let address = listener.local_addr()?;
+        let shared = Arc::new(Shared::new());
+        let routes = routes(shared.clone());
+        let listener = listener.tap_io(|socket| {
+            // A socket that refuses is slower, no worse.
+            let _ = socket.set_nodelay(true);
+        });
+        let serving = tokio::spawn(async move {
+            // Ends with the process or with the last handle only.
+            let _ = axum::serve(listener, routes).await;
+        });
+        Ok(Self { shared, address, _server: Arc::new(Server(serving.abort_handle())) })
+    }
+
+    /// The base URL of an API, without a slash at its end; see [`Api::base_path`].
+    #[must_use]
+    pub fn base_url(&self, api: Api) -> String {
+        format!("http://{}{}", self.address, api.base_path())
+    }
+
+    /// Where they are, for the control routes: `http://127.0.0.1:PORT`.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    // What is answered.
+
+    /// Adds an answer for the next request that no earlier line is for.
+    pub fn answer(&self, answer: Answer) {
+        self.line(Line { answer, times: 1, ..Line::default() });
+    }
+
+    /// Adds answers for the next requests, in order.
+    pub fn answers(&self, answers: impl IntoIterator<Item = Answer>) {
+        for answer in answers {
+            self.answer(answer);
+        }
+    }
+
+    /// Adds an answer for one request like this.
+    pub fn when(&self, when: When, answer: Answer) {
+        self.line(Line { when, answer, times: 1 });
+    }
+
+    /// Adds an answer for all requests like this.
+    pub fn whenever(&self, when: When, answer: Answer) {
+        self.line(Line { when, answer, times: 0 });
+    }
+
+    /// Adds a line.
+    pub fn line(&self, line: Line) {
+        self.shared.line(line);
+    }
+
+    /// Adds a function that answers requests, or leaves them to later lines. It is called with a lock held: it must
+    /// not call this server.
+    pub fn respond(&self, respond: impl Fn(&SeenRequest) -> Option<Answer> + Send + Sync + 'static) {
+        self.shared.change(|inner| inner.rules.compute(Arc::new(respond)));
+    }
+
+    /// Puts a script in place of all that was said before, and forgets requests, marks and gates.
+    pub fn script(&self, script: Script) {
+        self.shared.script(script);
+    }
+
+    /// The models that are offered from now on, through all APIs.
+    pub fn offer(&self, models: impl IntoIterator<Item = Model>) {
+        self.shared.change(|inner| inner.models = models.into_iter().collect());
+    }
+
+    /// How `compatible` differs from OpenAI's from now on.
+    pub fn quirks(&self, quirks: Quirks) {
+        self.shared.change(|inner| inner.quirks = quirks);
+    }
+
+    /// How many lines for single requests were not used. A test may want none to be left.
+    #[must_use]
+    pub fn unused(&self) -> usize {
+        self.shared.unused()
+    }
+
+    // Gates.
+
+    /// Opens a gate for good.
+    pub fn open(&self, gate: &str) {
+        self.shared.gates.open(gate);
+    }
+
+    /// Lets so many more answers through a gate.
+    pub fn admit(&self, gate: &str, count: u64) {
+        self.shared.gates.admit(gate, count);
+    }
+
+    /// Waits until an answer has come to a gate. What comes before it has been sent.
+    pub async fn reached(&self, gate: &str) {
+        self.shared.gates.arrived(gate, 1).await;
+    }
+
+    /// Waits until so many answers in all have come to a gate.
+    pub async fn reached_by(&self, gate: &str, count: u64) {
+        self.shared.gates.arrived(gate, count).await;
+    }
+
+    // What was seen.
+
+    /// All requests to models so far, in the order in which they came; those that were refused are among them.
+    #[must_use]
+    pub fn requests(&self) -> Vec<SeenRequest> {
+        self.shared.requests()
+    }
+
+    /// How many there were.
+    #[must_use]
+    pub fn request_count(&self) -> usize {
+        self.shared.state.lock().requests.len()
+    }
+
+    /// Forgets the requests so far: a test that runs for long need not keep them.
+    pub fn forget_requests(&self) {
+        self.shared.change(|inner| {
+            inner.requests.clear();
+            inner.ends.clear();
+        });
+    }
+
+    /// Waits for the request with this number, from 0.
+    pub async fn request(&self, number: usize) -> SeenRequest {
+        self.shared.request(number).await
+    }
+
+    /// Waits until the answer to the request with this number is over; says how it ended.
+    pub async fn ended(&self, number: usize) -> ResponseEnd {
+        self.shared.end(number).await
+    }
+
+    /// When answers came to their marks, in order.
+    #[must_use]
+    pub fn marks(&self) -> Vec<(String, Instant)> {
+        self.shared.state.lock().marks.clone()
+    }
+
+    /// The marks so far, which are then forgotten.
+    #[must_use]
+    pub fn take_marks(&self) -> Vec<(String, Instant)> {
+        self.shared.change(|inner| std::mem::take(&mut inner.marks))
+    }
+
+    /// From when microseconds are counted: `{micros}` of tokens, and when requests came.
+    #[must_use]
+    pub fn epoch(&self) -> Instant {
+        self.shared.epoch
+    }
+}
+
+fn routes(shared: Arc<Shared>) -> Router {
+    Router::new()
+        .route("/openai/v1/chat/completions", post(incoming::chat))
+        .route("/openai/v1/responses", post(incoming::responses))
+        .route("/compatible/v1/chat/completions", post(incoming::compatible))
+        .route("/anthropic/v1/messages", post(incoming::messages))
+        .route("/gemini/{version}/models/{call}", post(incoming::generate).get(models::gemini_one))
+        .route("/openai/v1/models", get(models::openai))
+        .route("/openai/v1/models/{id}", get(models::openai_one))
+        .route("/compatible/v1/models", get(models::compatible))
+        .route("/anthropic/v1/models", get(models::anthropic))
+        .route("/anthropic/v1/models/{id}", get(models::anthropic_one))
+        .route("/gemini/{version}/models", get(models::gemini))
+        .merge(control::routes())
+        .layer(DefaultBodyLimit::max(BODY_LIMIT))
+        .with_state(shared)
+}

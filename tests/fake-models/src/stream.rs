@@ -1,0 +1,232 @@
+//! The body of an answer as it goes out: steps written one after the other, gates waited at, tokens paced, bytes
+//! counted, the connection cut where the script says so.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::{Stream, stream};
+use tokio::time::Instant;
+
+use crate::answer::{Answer, Step, Tokens};
+use crate::render::{Writer, token_text};
+use crate::shared::{ResponseEnd, Shared};
+
+/// What is still to be done for a streamed answer.
+struct State {
+    shared: Arc<Shared>,
+    answer: Answer,
+    steps: VecDeque<Step>,
+    writer: Writer,
+    /// Tokens under way: which, how many were sent, since when.
+    tokens: Option<(Tokens, usize, Instant)>,
+    ended: bool,
+    outlet: Outlet,
+    guard: Guard,
+}
+
+/// Bytes on their way out.
+struct Outlet {
+    waiting: VecDeque<Bytes>,
+    sent: usize,
+    cut_at: Option<usize>,
+    at_once: Option<usize>,
+}
+
+/// Tells how the answer ended, whoever ends it.
+pub(crate) struct Guard {
+    shared: Arc<Shared>,
+    number: usize,
+    end: ResponseEnd,
+}
+
+impl Guard {
+    pub(crate) fn new(shared: Arc<Shared>, number: usize) -> Self {
+        Self { shared, number, end: ResponseEnd::Dropped }
+    }
+
+    /// The request's number.
+    pub(crate) fn number(&self) -> usize {
+        self.number
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.shared.ended(self.number, self.end);
+    }
+}
+
+/// What comes next of a body.
+enum Next {
+    Bytes(Bytes),
+    Nothing,
+    Cut,
+    Over,
+}
+
+/// The body of a streamed answer.
+pub(crate) fn streamed(
+    shared: Arc<Shared>,
+    answer: Answer,
+    writer: Writer,
+    guard: Guard,
+) -> impl Stream<Item = io::Result<Bytes>> + Send + use<> {
+    let state = State {
+        steps: answer.steps.iter().cloned().collect(),
+        outlet: Outlet::new(&answer),
+        shared,
+        answer,
+        writer,
+        tokens: None,
+        ended: false,
+        guard,
+    };
+    stream::unfold(Some(state), |state| async move {
+        let mut state = state?;
+        loop {
+            if let Some(next) = state.outlet.next() {
+                match next {
+                    Some(bytes) => return Some((Ok(bytes), Some(state))),
+                    None => return cut(state).await,
+                }
+            }
+            match state.next().await {
+                Next::Bytes(bytes) => state.outlet.put(bytes),
+                Next::Nothing => {}
+                Next::Cut => return cut(state).await,
+                Next::Over => {
+                    state.guard.end = ResponseEnd::Complete;
+                    return None;
+                }
+            }
+        }
+    })
+}
+
+/// The body of a whole answer, a failure's among them.
+pub(crate) fn whole(
+    text: String,
+    answer: &Answer,
+    guard: Guard,
+) -> impl Stream<Item = io::Result<Bytes>> + Send + use<> {
+    let mut outlet = Outlet::new(answer);
+    outlet.put(text.into());
+    if answer.steps.contains(&Step::Cut) {
+        outlet.cut_at = Some(outlet.cut_at.unwrap_or(0));
+    }
+    stream::unfold(Some((outlet, guard)), |state| async move {
+        let (mut outlet, mut guard) = state?;
+        match outlet.next() {
+            None => {
+                guard.end = ResponseEnd::Complete;
+                None
+            }
+            Some(Some(bytes)) => Some((Ok(bytes), Some((outlet, guard)))),
+            Some(None) => {
+                tokio::task::yield_now().await;
+                guard.end = ResponseEnd::Cut;
+                Some((Err(io::Error::other("cut by the script")), None))
+            }
+        }
+    })
+}
+
+async fn cut(mut state: State) -> Option<(io::Result<Bytes>, Option<State>)> {
+    // The server writes out what it has before it asks again, and then meets the error.
+    tokio::task::yield_now().await;
+    state.guard.end = ResponseEnd::Cut;
+    Some((Err(io::Error::other("cut by the script")), None))
+}
+
+impl State {
+    async fn next(&mut self) -> Next {
+        if let Some(token) = self.next_token().await {
+            return Next::Bytes(token);
+        }
+        let mut out = String::new();
+        let Some(step) = self.steps.pop_front() else {
+            if std::mem::replace(&mut self.ended, true) {
+                return Next::Over;
+            }
+            self.writer.end(&self.answer, &mut out);
+            return Next::Bytes(out.into());
+        };
+        match &step {
+            Step::Gate(name) => {
+                // What comes before a gate is on its way before the gate is reached.
+                tokio::task::yield_now().await;
+                self.shared.gates.pass(name).await;
+                Next::Nothing
+            }
+            Step::Mark(name) => {
+                self.shared.mark(name);
+                Next::Nothing
+            }
+            Step::Silence => std::future::pending().await,
+            Step::Cut => Next::Cut,
+            Step::Tokens(tokens) => {
+                self.writer.begin(&mut out);
+                self.tokens = Some((tokens.clone(), 0, Instant::now()));
+                Next::Bytes(out.into())
+            }
+            step => {
+                self.writer.step(step, &mut out);
+                if matches!(step, Step::Error(_)) {
+                    self.steps.clear();
+                    self.ended = true;
+                }
+                Next::Bytes(out.into())
+            }
+        }
+    }
+
+    async fn next_token(&mut self) -> Option<Bytes> {
+        let (tokens, sent, since) = self.tokens.as_mut()?;
+        if *sent >= tokens.count {
+            self.tokens = None;
+            return None;
+        }
+        let due = *sent as f64 / tokens.per_second;
+        tokio::time::sleep_until(*since + Duration::from_secs_f64(due)).await;
+        let text = token_text(&tokens.text, *sent, self.shared.epoch.elapsed().as_micros());
+        *sent += 1;
+        let mut out = String::new();
+        self.writer.step(&Step::Text(text), &mut out);
+        Some(out.into())
+    }
+}
+
+impl Outlet {
+    fn new(answer: &Answer) -> Self {
+        let at_once = answer.bytes_at_once.filter(|bytes| *bytes > 0);
+        Self { waiting: VecDeque::new(), sent: 0, cut_at: answer.cut_at, at_once }
+    }
+
+    fn put(&mut self, mut bytes: Bytes) {
+        if let Some(at_once) = self.at_once {
+            while bytes.len() > at_once {
+                self.waiting.push_back(bytes.split_to(at_once));
+            }
+        }
+        if !bytes.is_empty() {
+            self.waiting.push_back(bytes);
+        }
+    }
+
+    /// What goes out next: bytes, or the cut. Nothing where more has to be written first.
+    fn next(&mut self) -> Option<Option<Bytes>> {
+        let left = self.cut_at.map(|cut_at| cut_at.saturating_sub(self.sent));
+        if left == Some(0) {
+            return Some(None);
+        }
+        let mut bytes = self.waiting.pop_front()?;
+        if let Some(left) = left {
+            bytes.truncate(left);
+        }
+        self.sent += bytes.len();
+        Some(Some(bytes))
+    }
+}

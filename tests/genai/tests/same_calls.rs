@@ -1,0 +1,184 @@
+//! `genai` and our adapters ask the same fake model servers and read the same answers: texts, thinking, calls with
+//! their arguments, tokens.
+
+use std::sync::Arc;
+
+use futures_util::StreamExt as _;
+use genai::adapter::AdapterKind;
+use genai::chat::{ChatMessage, ChatOptions, ChatRequest, ChatStreamEvent, Tool};
+use genai::resolver::{AuthData, Endpoint};
+use genai::{Client, ModelIden, ServiceTarget};
+use serde_json::{Value, json};
+use toolway_fake_models::{Answer, Api, FakeModels, KEY, Step, ToolCall, Usage};
+use toolway_models::config::{ProviderConfig, provider};
+use toolway_models::transport::Http;
+use toolway_models::{
+    Collector, Message, ModelOptions, ModelRequest, Part, ProviderKind, ToolChoice, ToolDefinition, ToolSet,
+};
+
+const MODEL: &str = "fake-model";
+const APIS: [Api; 5] = Api::ALL;
+
+/// What was read of an answer.
+#[derive(Debug, Default, PartialEq)]
+struct Read {
+    text: String,
+    thinking: String,
+    calls: Vec<(String, Value)>,
+    input: Option<u64>,
+    output: Option<u64>,
+    cached: Option<u64>,
+}
+
+fn lamp() -> Value {
+    json!({
+        "type": "object",
+        "properties": {"on": {"type": "boolean"}, "room": {"type": "string"}},
+        "required": ["on"],
+    })
+}
+
+async fn genai_reads(fakes: &FakeModels, api: Api) -> Read {
+    let base = fakes.base_url(api);
+    let (kind, base) = match api {
+        Api::Openai | Api::Compatible => (AdapterKind::OpenAI, format!("{base}/")),
+        Api::OpenaiResponses => (AdapterKind::OpenAIResp, format!("{base}/")),
+        Api::Anthropic => (AdapterKind::Anthropic, format!("{base}/v1/")),
+        Api::Gemini => (AdapterKind::Gemini, format!("{base}/v1beta/")),
+    };
+    let target = ServiceTarget {
+        endpoint: Endpoint::from_owned(base),
+        auth: AuthData::from_single(KEY),
+        model: ModelIden::new(kind, MODEL),
+    };
+    let tool = Tool::new("lamp").with_description("A lamp").with_schema(lamp());
+    let request = ChatRequest::new(vec![ChatMessage::user("Light, please.")]).with_tools([tool]);
+    let options = ChatOptions::default()
+        .with_capture_usage(true)
+        .with_capture_content(true)
+        .with_capture_reasoning_content(true)
+        .with_capture_tool_calls(true);
+    // Its HTTP client wants one, though nothing here is encrypted; that it stands already is no fault.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let client = Client::new().expect("a client");
+    let mut stream =
+        client.exec_chat_stream(target, request, Some(&options)).await.expect("an answer").stream;
+    let mut read = Read::default();
+    while let Some(event) = stream.next().await {
+        match event.expect("an event") {
+            ChatStreamEvent::Chunk(chunk) => read.text.push_str(&chunk.content),
+            ChatStreamEvent::ReasoningChunk(chunk) => read.thinking.push_str(&chunk.content),
+            ChatStreamEvent::End(end) => {
+                let calls = end.captured_tool_calls().unwrap_or_default();
+                read.calls =
+                    calls.iter().map(|call| (call.fn_name.clone(), call.fn_arguments.clone())).collect();
+                let usage = end.captured_usage.unwrap_or_default();
+                let number = |number: Option<i32>| number.and_then(|number| u64::try_from(number).ok());
+                read.input = number(usage.prompt_tokens);
+                read.output = number(usage.completion_tokens);
+                read.cached = number(usage.prompt_tokens_details.and_then(|details| details.cached_tokens));
+            }
+            _ => {}
+        }
+    }
+    read
+}
+
+async fn we_read(fakes: &FakeModels, api: Api) -> Read {
+    let kind: ProviderKind = api.as_str().parse().expect("a kind");
+    let config = ProviderConfig::new("fake", kind, fakes.base_url(api).parse().expect("an address"))
+        .with_key(KEY.to_owned(), "the test");
+    let http = Http::new(|| Err("nothing here uses TLS".to_owned()));
+    let request = ModelRequest {
+        model: MODEL.into(),
+        system: String::new(),
+        messages: vec![Message::user("Light, please.")],
+        tools: Arc::new(ToolSet::new(vec![Arc::new(ToolDefinition::new(
+            "lamp",
+            "A lamp",
+            Some(serde_json::from_value(lamp()).expect("a schema")),
+        ))])),
+        tool_choice: ToolChoice::Auto,
+        output: None,
+        options: ModelOptions::default(),
+    };
+    let mut stream = provider(config, http).stream(Arc::new(request));
+    let mut collector = Collector::default();
+    while let Some(event) = stream.next().await {
+        collector.take(&event.expect("an event"));
+    }
+    let collected = collector.end();
+    let mut read = Read {
+        input: collected.usage.input,
+        output: collected.usage.output,
+        cached: collected.usage.cached,
+        ..Read::default()
+    };
+    for part in collected.parts {
+        match part {
+            Part::Text { text, .. } => read.text.push_str(&text),
+            Part::Thinking { text, .. } => read.thinking.push_str(&text),
+            Part::ToolCall(call) => {
+                assert!(!call.is_cut);
+                read.calls.push((call.name, serde_json::from_str(&call.arguments).expect("whole arguments")));
+            }
+            Part::Image { .. } | Part::ToolResult(_) => panic!("no answer has this: {part:?}"),
+        }
+    }
+    read
+}
+
+/// Both read this answer through every API; gives what they read.
+async fn both_read(answer: &Answer) -> Vec<(Api, Read)> {
+    let mut all = Vec::new();
+    for api in APIS {
+        let fakes = FakeModels::start().await;
+        fakes.answers([answer.clone(), answer.clone()]);
+        let (theirs, ours) = (genai_reads(&fakes, api).await, we_read(&fakes, api).await);
+        for seen in fakes.requests() {
+            assert_eq!(seen.refused, None, "{api}");
+            assert_eq!(seen.said.tools, ["lamp"], "{api}");
+            assert_eq!(seen.said.last_user_text(), "Light, please.", "{api}");
+        }
+        assert_eq!(ours, theirs, "{api}: ours, and genai's");
+        all.push((api, ours));
+    }
+    all
+}
+
+#[tokio::test]
+async fn a_text() {
+    for (api, read) in both_read(&Answer::new().says(["One ", "mömént ✓"]).usage(100, 20)).await {
+        assert_eq!(read.text, "One mömént ✓", "{api}");
+        assert_eq!((read.input, read.output), (Some(100), Some(20)), "{api}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_in_fragments() {
+    let answer = Answer::text("I look.").call_in("lamp", ["{\"on\"", ": tr", "ue, \"room\": \"Küche\"}"]);
+    for (api, read) in both_read(&answer).await {
+        assert_eq!(read.calls, [("lamp".to_owned(), json!({"on": true, "room": "Küche"}))], "{api}");
+    }
+}
+
+#[tokio::test]
+async fn parallel_calls() {
+    let answer = Answer::new().then(Step::Together(vec![
+        ToolCall::new("lamp", json!({"on": true})),
+        ToolCall::new("lamp", json!({"on": false, "room": "hall"})),
+        ToolCall::new("lamp", json!({"on": true})),
+    ]));
+    for (api, read) in both_read(&answer).await {
+        assert_eq!(read.calls.len(), 3, "{api}");
+        assert_eq!(read.calls[1].1, json!({"on": false, "room": "hall"}), "{api}");
+    }
+}
+
+#[tokio::test]
+async fn tokens_from_the_cache() {
+    let usage = Usage { input: 100, output: 20, cached: 60, ..Usage::default() };
+    for (api, read) in both_read(&Answer::text("Yes.").full_usage(usage)).await {
+        assert_eq!((read.input, read.output, read.cached), (Some(100), Some(20), Some(60)), "{api}");
+    }
+}

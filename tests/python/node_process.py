@@ -1,0 +1,44 @@
+"""Programs in Node, as tests start them: `scripts/bootstrap.sh test` puts a Node that is new enough, and the packages
+that tests/node/package-lock.json names, in place."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from gateway_process import REPOSITORY
+
+FOLDER = REPOSITORY / "tests" / "node"
+
+
+def node() -> str:
+    """The Node to use."""
+    found = Path(sys.prefix) / "bin" / "toolway-node"
+    assert found.exists(), f"{found} is not there; run scripts/bootstrap.sh test"
+    return str(found)
+
+
+def environment(**more: str) -> dict:
+    """The environment of a program."""
+    return {"PATH": os.environ.get("PATH", ""), **more}
+
+
+async def run_node(script: str, *args: str, timeout: float = 60, **env: str) -> None:
+    """Runs a script to its end; it must succeed."""
+    process = await asyncio.create_subprocess_exec(
+        node(),
+        script,
+        *args,
+        cwd=FOLDER,
+        env=environment(**env),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    try:
+        output, _ = await asyncio.wait_for(process.communicate(), timeout)
+    finally:
+        if process.returncode is None:
+            process.kill()
+    assert process.returncode == 0, output.decode(errors="replace")
