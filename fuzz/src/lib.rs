@@ -13,7 +13,7 @@ use toolway_core::{Arguments, RawArguments, Schema, ToolSpec};
 use toolway_models::config::ProviderConfig;
 use toolway_models::provider::{Converted, NotExpressible};
 use toolway_models::replay::{Replayed, replay};
-use toolway_models::schema::Target;
+use toolway_models::schema::Target as Form;
 use toolway_models::tools::ToolForm;
 use toolway_models::transport::SseParser;
 use toolway_models::{
@@ -238,17 +238,15 @@ pub fn tool_schema(data: &[u8]) {
     let (schema, arguments) = text.split_once('\n').unwrap_or((text, "{}"));
     let Ok(parameters) = RawJson::parse(schema) else { return };
     let tool = Arc::new(ToolDefinition::new("fuzz", "", Some(parameters)));
-    for target in
-        [Target::OpenAi, Target::OpenAiStrict, Target::Anthropic, Target::AnthropicOutput, Target::Gemini]
-    {
+    for form in [Form::OpenAi, Form::OpenAiStrict, Form::Anthropic, Form::AnthropicOutput, Form::Gemini] {
         let set = ToolSet::new(vec![Arc::clone(&tool)]);
-        let converted = set.converted(ToolForm(name_of(target)), |tool| in_form(tool, target));
+        let converted = set.converted(ToolForm(name_of(form)), |tool| in_form(tool, form));
         assert_eq!(converted.len() + converted.refused.len(), 1);
         if converted.is_empty() {
             assert!(converted.refused.iter().all(|(_, why)| !why.0.is_empty()));
             continue;
         }
-        assert_eq!(in_form(&tool, target).map(|of| of.json), in_form(&tool, target).map(|of| of.json));
+        assert_eq!(in_form(&tool, form).map(|of| of.json), in_form(&tool, form).map(|of| of.json));
         let restored = converted.restore("fuzz", arguments.to_owned());
         // What is no object stays as it is, and an object stays one.
         match serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(arguments) {
@@ -260,22 +258,22 @@ pub fn tool_schema(data: &[u8]) {
     }
 }
 
-fn name_of(target: Target) -> &'static str {
-    match target {
-        Target::OpenAi => "openai",
-        Target::OpenAiStrict => "openai-strict",
-        Target::Anthropic => "anthropic",
-        Target::AnthropicOutput => "anthropic-output",
-        Target::Gemini => "gemini",
+fn name_of(form: Form) -> &'static str {
+    match form {
+        Form::OpenAi => "openai",
+        Form::OpenAiStrict => "openai-strict",
+        Form::Anthropic => "anthropic",
+        Form::AnthropicOutput => "anthropic-output",
+        Form::Gemini => "gemini",
     }
 }
 
-fn in_form(tool: &ToolDefinition, target: Target) -> Result<Converted, NotExpressible> {
-    let converted = toolway_models::schema::parameters(tool.parameters.as_ref(), target)?;
+fn in_form(tool: &ToolDefinition, form: Form) -> Result<Converted, NotExpressible> {
+    let converted = toolway_models::schema::parameters(tool.parameters.as_ref(), form)?;
     let given = tool.parameters.as_ref().map_or(0, |raw| raw.get().len());
     if let Some(schema) = &converted.schema {
-        assert!(schema.get().starts_with('{'), "{target:?}: {}", schema.get());
-        assert!(schema.get().len() <= MOST_SCHEMA.max(8 * given), "{target:?}: {} bytes", schema.get().len());
+        assert!(schema.get().starts_with('{'), "{form:?}: {}", schema.get());
+        assert!(schema.get().len() <= MOST_SCHEMA.max(8 * given), "{form:?}: {} bytes", schema.get().len());
     }
     let json = converted.schema.unwrap_or_default();
     Ok(Converted { json, lost: converted.lost, arguments: converted.arguments })

@@ -228,8 +228,6 @@ async fn sessions_are_listed_searched_renamed_exported_and_removed() {
 
 #[tokio::test]
 async fn a_title_that_the_model_makes_is_told_after_the_end_and_kept() {
-    let it = Talking::with(json!({})).await;
-    drop(it);
     let it = Talking::with(json!({"chat": {"titles": true}})).await;
     it.fakes.when(When::user_has("apples?"), Answer::text("Yes."));
     it.fakes.whenever(When::default(), Answer::text("All about apples"));

@@ -85,7 +85,7 @@ pub(super) fn of(model: &str) -> Generation {
                 ..adaptive()
             }
         }
-        ..505 => Generation { thinks: Thinks::Always, off: Off::Disabled, ..adaptive() },
+        500..505 => Generation { thinks: Thinks::Always, off: Off::Disabled, ..adaptive() },
         _ if is_of("haiku") => {
             Generation { thinks: Thinks::Always, off: Off::Disabled, binds: true, ..adaptive() }
         }

@@ -29,6 +29,9 @@ const LIMITS: &[(usize, usize)] = &[(2, 12), (1, 8), (1, 4), (1, 2), (1, 1)];
 /// Most parts of an `allOf` that are put together; each goes through all that came before.
 const MAX_PARTS: usize = 64;
 
+/// Characters of a description that stand where a reference is cut short; such places can be many.
+const OUTLINE_TEXT: usize = 400;
+
 /// A schema being said in a dialect.
 pub(super) struct Converter<'s> {
     document: &'s Document<'s>,
@@ -549,7 +552,7 @@ impl<'s> Converter<'s> {
             }
         }
         if let Some(text) = fields.get("description").and_then(Json::as_text) {
-            out.push("description", Json::text(text));
+            out.push("description", Json::text(shortened(text, OUTLINE_TEXT)));
         }
         Json::Object(out)
     }

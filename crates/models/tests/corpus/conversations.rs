@@ -192,7 +192,9 @@ impl Talk<'_> {
     /// A call with an id of the provider's own.
     fn known(&self, n: u8, name: &str, arguments: &str) -> ToolCall {
         let data = match self.kind {
-            ProviderKind::Gemini if n % 2 == 0 => json!({"model": self.model, "signature": "c2lnbmVk"}),
+            ProviderKind::Gemini if n.is_multiple_of(2) => {
+                json!({"model": self.model, "signature": "c2lnbmVk"})
+            }
             ProviderKind::Gemini => {
                 json!({"model": self.model, "id": format!("fc-{n}"), "signature": "c2lnbmVk"})
             }

@@ -19,7 +19,7 @@ static STRICT: LazyLock<Validator> =
     LazyLock::new(|| compiled(include_str!("../dialects/openai_strict.json")));
 
 /// What is wrong with a schema for the target.
-pub fn problems(target: Target, converted: &ConvertedSchema) -> Vec<String> {
+pub(crate) fn problems(target: Target, converted: &ConvertedSchema) -> Vec<String> {
     let Some(schema) = &converted.schema else {
         return if target == Target::Gemini { Vec::new() } else { vec!["there is none".to_owned()] };
     };

@@ -3,14 +3,14 @@
 use serde_json::{Map, Value, json};
 
 /// Numbers from a seed (splitmix64).
-pub struct Chance(u64);
+pub(crate) struct Chance(u64);
 
 impl Chance {
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x5DEE_CE66)
     }
 
-    pub fn below(&mut self, most: usize) -> usize {
+    pub(crate) fn below(&mut self, most: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -18,7 +18,7 @@ impl Chance {
         usize::try_from((z ^ (z >> 31)) % most as u64).unwrap()
     }
 
-    pub fn one_in(&mut self, most: usize) -> bool {
+    pub(crate) fn one_in(&mut self, most: usize) -> bool {
         self.below(most) == 0
     }
 
@@ -31,7 +31,7 @@ const NAMES: &[&str] =
     &["a", "b", "kind", "x-y", "dotted.name", "filter[id]", "first name", "für", "_ok", "9lives"];
 
 /// The parameters of a tool, in draft 2020-12 or draft 7.
-pub fn parameters(chance: &mut Chance) -> Value {
+pub(crate) fn parameters(chance: &mut Chance) -> Value {
     let old = chance.one_in(4);
     let definitions = if old { "definitions" } else { "$defs" };
     let mut maker = Maker { chance, old, definitions };
@@ -217,7 +217,7 @@ impl Maker<'_> {
 }
 
 /// A value that may well fit the schema.
-pub fn value(schema: &Value, root: &Value, chance: &mut Chance, depth: usize) -> Value {
+pub(crate) fn value(schema: &Value, root: &Value, chance: &mut Chance, depth: usize) -> Value {
     let fields = match schema {
         Value::Object(fields) if depth < 9 => fields,
         _ => return anything(chance, depth),
