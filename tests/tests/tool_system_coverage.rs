@@ -8,6 +8,10 @@ use std::path::{Path, PathBuf};
 
 /// How many demands of each kind the specification has.
 const DEMANDS: &[(&str, usize)] = &[
+    ("Typical scenarios", 5),
+    ("Tool definition format", 5),
+    ("Tool selection in agent configuration", 5),
+    ("Tool display in chat", 6),
     ("Acceptance criteria", 20),
     ("Functional tests", 15),
     ("Performance tests", 4),

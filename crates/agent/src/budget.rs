@@ -40,7 +40,8 @@ pub enum OnExceeded {
 pub struct BudgetSettings {
     /// In a day and by each principal, in the currency of the price table. Nothing is a bound where nothing is said.
     pub per_day: Option<f64>,
-    /// What happens when it is used up.
+    /// What happens when it is used up: `stop`, no more requests until the next day, or `warn`, it is said and requests
+    /// go on.
     pub on_exceeded: OnExceeded,
 }
 

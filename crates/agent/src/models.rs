@@ -94,6 +94,8 @@ pub enum NoModel {
 #[derive(Debug, Clone)]
 struct SetUp {
     provider: Arc<dyn ModelProvider>,
+    /// The same where it reads its key itself.
+    keyed: Option<Keyed>,
     preset: Option<String>,
     base_url: String,
     key: Option<KeyPlace>,
@@ -176,7 +178,7 @@ impl Models {
     }
 
     /// Makes one small call of a tool and says what works. `id` is the model to ask where it is not the provider's
-    /// set one.
+    /// set one. Its key is read anew: what is tried is what is set up now.
     ///
     /// # Errors
     /// [`NoModel::NoneSetUp`], [`NoModel::Unknown`].
@@ -187,8 +189,11 @@ impl Models {
             model => model?,
         };
         let set_up = self.set_up.load_full();
-        let mut named = set_up.iter().filter(|it| it.provider.name() == model.provider.name());
-        let has_key = named.any(|it| it.key.is_some());
+        let named = set_up.iter().find(|it| it.provider.name() == model.provider.name());
+        if let Some(keyed) = named.and_then(|it| it.keyed.as_ref()) {
+            keyed.forget_key();
+        }
+        let has_key = named.is_some_and(|it| it.key.is_some());
         Ok(probe::probe(&model, has_key).await)
     }
 
@@ -241,6 +246,7 @@ impl Models {
         let (keys, make) = (Arc::clone(&self.keys), Arc::clone(&self.make));
         let provider = Keyed::new(entry.config, entry.key.clone(), keys, make);
         SetUp {
+            keyed: Some(provider.clone()),
             provider: Arc::new(provider),
             preset: entry.preset,
             base_url,
@@ -254,6 +260,7 @@ impl Models {
     #[cfg(test)]
     pub(crate) fn of(providers: Vec<(Arc<dyn ModelProvider>, &str, ModelFacts)>) -> Arc<Self> {
         let set_up = providers.into_iter().map(|(provider, id, facts)| SetUp {
+            keyed: None,
             provider,
             preset: None,
             base_url: String::new(),

@@ -87,11 +87,11 @@ pub(crate) enum Command {
     /// Settings: show, check
     #[command(subcommand)]
     Config(config::ConfigCommand),
-    /// Write database, settings, keys and tokens into one file, while the gateway runs or not
+    /// Write database, settings, models, agents, keys and tokens into one file, while the gateway runs or not
     Backup(backup::BackupArgs),
     /// Put a backup's contents back, while the gateway runs or not
     Restore(restore::RestoreArgs),
-    /// Check settings, data folder, database, address, token, certificate and clock; say how to mend each
+    /// Check settings, models, agents, data folder, database, address, token, certificate and clock; say how to mend each
     Doctor(doctor::DoctorArgs),
     /// Print the version of this program and of the protocol
     Version,

@@ -64,8 +64,9 @@ impl Counters {
         self.lost.load(Ordering::Relaxed)
     }
 
+    /// Whoever sees that it fails sees why, where that was said before.
     pub(crate) fn set_failing(&self, failing: bool) {
-        self.failing.store(failing, Ordering::Relaxed);
+        self.failing.store(failing, Ordering::Release);
     }
 
     pub(crate) fn fault(&self, text: String) {
@@ -81,7 +82,7 @@ impl Counters {
             records_written: self.written.load(Ordering::Relaxed),
             records_lost: self.lost_so_far(),
             records_waiting,
-            failing: self.failing.load(Ordering::Relaxed),
+            failing: self.failing.load(Ordering::Acquire),
             last_error: self.last_error.lock().clone(),
         }
     }

@@ -196,10 +196,11 @@ impl Writer {
             let began = Instant::now();
             match self.try_write(count).await {
                 Ok(()) => {
-                    let bytes = self.settle(count, true);
-                    self.counters.wrote(count);
-                    self.checkpoints.wrote(count, bytes);
+                    // Before those who wait are told: they see it as it is.
                     self.recovered();
+                    self.counters.wrote(count);
+                    let bytes = self.settle(count, true);
+                    self.checkpoints.wrote(count, bytes);
                 }
                 Err(error) if is_passing(&error) => {
                     self.failed(began, &error);

@@ -2,7 +2,8 @@
 //!
 //! A text is set as a block quote, whose every line is marked, so that nothing of it stands outside. Within it, blocks
 //! of code are set anew with fences that are longer than anything in them, and spans of code likewise; everywhere else
-//! what could begin HTML is written so that it does not, and pictures from elsewhere are not loaded.
+//! what could begin HTML is written so that it does not, and pictures from elsewhere are not loaded. Where there may be
+//! spans of code, a `$` begins no formula: one that ends within a span would take the span apart.
 
 /// Longest run of backticks for which spans of code are set anew; past it they are text.
 const LONGEST: usize = 16;
@@ -125,7 +126,7 @@ impl<'t> Fence<'t> {
 fn safe(line: &str, spans: usize) -> String {
     let mut safe = String::with_capacity(line.len() + 8);
     let mut rest = line;
-    while let Some(at) = rest.find(['`', '<', '!']) {
+    while let Some(at) = rest.find(['`', '<', '!', '$']) {
         let (before, from) = rest.split_at(at);
         safe.push_str(before);
         if from.starts_with('`') {
@@ -145,6 +146,13 @@ fn safe(line: &str, spans: usize) -> String {
         } else if let Some(next) = from.strip_prefix('<') {
             safe.push_str("&lt;");
             rest = next;
+        } else if let Some(next) = from.strip_prefix('$') {
+            // Backticks somewhere: `spans` is one more than the longest run of them.
+            if spans > 1 && !is_escaped(&safe) {
+                safe.push('\\');
+            }
+            safe.push('$');
+            rest = next;
         } else if let Some(next) = from.strip_prefix("![") {
             safe.push_str("!\\[");
             rest = next;
@@ -155,6 +163,12 @@ fn safe(line: &str, spans: usize) -> String {
     }
     safe.push_str(rest);
     safe
+}
+
+/// Whether what follows has a backslash before it that is none itself.
+fn is_escaped(before: &str) -> bool {
+    let marks = before.len() - before.trim_end_matches('\\').len();
+    marks % 2 == 1
 }
 
 /// The code up to a run of backticks like the one before it, and what follows. None where other backticks come first.

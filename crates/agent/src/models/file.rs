@@ -58,7 +58,7 @@ struct Written {
     model: Option<Spanned<String>>,
     #[serde(default)]
     headers: BTreeMap<String, Spanned<String>>,
-    switches: Option<SwitchChanges>,
+    switches: Option<Spanned<SwitchChanges>>,
     timeouts: Option<Spanned<Table>>,
     retries: Option<Spanned<Table>>,
     #[serde(default)]
@@ -197,6 +197,11 @@ fn entry(written: Written, path: &Path, line: usize) -> Result<ModelEntry, Vec<W
     if let Some(model) = written.model.as_ref().filter(|model| model.get_ref().trim().is_empty()) {
         note(Wrong::new(model.span(), "the model's id is empty; leave it out where there is none"));
     }
+    let has_switches = !matches!(kind, Some(ProviderKind::Anthropic | ProviderKind::Gemini));
+    if let Some(switches) = written.switches.as_ref().filter(|_| !has_switches) {
+        let words = "`switches` say what a server lacks of OpenAI's API; this kind speaks another";
+        note(Wrong::new(switches.span(), words).with_hint("take them out"));
+    }
     let (Some(kind), Some(base_url)) = (kind, base_url) else { return Err(wrong) };
     if !wrong.is_empty() {
         return Err(wrong);
@@ -206,7 +211,7 @@ fn entry(written: Written, path: &Path, line: usize) -> Result<ModelEntry, Vec<W
         None => preset.and_then(|preset| preset.key_env).map(|variable| KeyPlace::Env(variable.to_owned())),
     };
     let switches = preset.map_or_else(|| Switches::of(kind), |preset| preset.switches());
-    let switches = written.switches.as_ref().map_or(switches.clone(), |changes| switches.with(changes));
+    let switches = written.switches.as_ref().map_or(switches.clone(), |changes| switches.with(changes.get_ref()));
     let mut config = ProviderConfig::new(name.as_str(), kind, base_url);
     config.key_place = match &key {
         Some(place) => place.to_string(),

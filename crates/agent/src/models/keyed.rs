@@ -60,6 +60,11 @@ impl Keyed {
         Self(Arc::new(Inner { config, place, keys, make, keyless, current: Mutex::new(None) }))
     }
 
+    /// Reads the key anew for the next request.
+    pub(super) fn forget_key(&self) {
+        *self.0.current.lock() = None;
+    }
+
     /// The provider with its key.
     async fn ready(&self) -> Result<WithKey, ModelError> {
         if let Some(current) = self.0.current.lock().clone() {

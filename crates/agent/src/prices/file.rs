@@ -97,7 +97,7 @@ fn is_currency(text: &str) -> bool {
 
 pub(super) fn write(table: &PriceTable) -> String {
     let mut text = format!(
-        "# Prices per million tokens. The first `model` that fits counts; see docs/settings.md.\n\
+        "# Prices per million tokens. The first `model` that fits counts; see docs/models.md.\n\
          currency = {}\n",
         quoted(&table.currency)
     );

@@ -34,9 +34,9 @@ pub(crate) enum TokensCommand {
 pub(crate) enum GivenRole {
     /// Offers tools, nothing else
     Device,
-    /// Offers and calls tools: chat apps, the phone app
+    /// Offers and calls tools, and talks to agents: chat apps, the phone app
     Companion,
-    /// Lists and calls tools
+    /// Lists and calls tools, and talks to agents
     Client,
 }
 

@@ -31,6 +31,8 @@ use crate::state::App;
 
 /// How long an answer waits for the turn's first word, so that a turn that fails at once has a status that says so.
 const FIRST: Duration = Duration::from_secs(15);
+/// Most notices that an answer waits through for its first word.
+const MOST_BEFORE: usize = 64;
 /// What may stand before an agent's name.
 const PREFIX: &str = "toolway/";
 
@@ -137,25 +139,37 @@ async fn complete(
         return answer(&token, viewer, &head).await;
     }
     let TurnViewer { mut events, .. } = viewer;
-    let first = tokio::time::timeout(FIRST, first(&token, &mut events)).await;
-    let first = first.ok().transpose()?;
-    Ok(stream::respond(token, head, include_usage, first, events))
+    let mut begun = Vec::new();
+    // Where nothing comes in time the answer begins without.
+    if let Ok(result) = tokio::time::timeout(FIRST, begin(&token, &mut events, &mut begun)).await {
+        result?;
+    }
+    Ok(stream::respond(token, head, include_usage, begun, events))
 }
 
-/// The first event of a turn; where it has failed by then, that is the answer.
-async fn first(
+/// Takes a turn's events up to the first that is part of an answer; where the turn has failed by then, that is the
+/// answer.
+async fn begin(
     token: &TokenState,
     events: &mut tokio::sync::mpsc::Receiver<TurnEvent>,
-) -> Result<TurnEvent, DoorError> {
-    let event = next(token, events).await?;
-    if let TurnEvent::Ended(end) = &event {
-        match &end.status {
-            TurnStatus::Done => {}
-            TurnStatus::Aborted => return Err(DoorError::aborted()),
-            TurnStatus::Failed(why) => return Err(DoorError::failed(why)),
+    begun: &mut Vec<TurnEvent>,
+) -> Result<(), DoorError> {
+    while begun.len() < MOST_BEFORE {
+        let event = next(token, events).await?;
+        let goes_on = matches!(event, TurnEvent::Notice { .. } | TurnEvent::Retrying { .. });
+        if let TurnEvent::Ended(end) = &event {
+            match &end.status {
+                TurnStatus::Done => {}
+                TurnStatus::Aborted => return Err(DoorError::aborted()),
+                TurnStatus::Failed(why) => return Err(DoorError::failed(why)),
+            }
+        }
+        begun.push(event);
+        if !goes_on {
+            break;
         }
     }
-    Ok(event)
+    Ok(())
 }
 
 /// The next event of a turn, as long as the token counts that asked for it.

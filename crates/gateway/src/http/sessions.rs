@@ -46,6 +46,9 @@ struct ListQuery {
     /// Of this principal: a token's id. For the owner.
     #[param(nullable = false)]
     principal: Option<String>,
+    /// Only the caller's own, which for all but the owner is so anyway.
+    #[serde(default)]
+    mine: bool,
     /// The `next` of the page before, with the same filters.
     #[param(nullable = false)]
     before: Option<String>,
@@ -88,7 +91,7 @@ async fn list(
     let filter = SessionFilter {
         text: query.search,
         agent: query.agent,
-        principal: query.principal,
+        principal: if query.mine { Some(token.principal.id.0.to_string()) } else { query.principal },
         before: query.before,
         limit: Some(page(query.limit)?),
     };
@@ -306,8 +309,8 @@ struct AbortAnswer {
     tag = "chat",
     params(("id" = String, Path, description = "The session's id.")),
     responses(
-        (status = 200, description = "What became of it.", body = AbortAnswer),
-        (status = 404, description = "There is no such session, or not for this caller.", body = ErrorBody),
+        (status = 200, description = "What became of it. In a session that is not there yet nothing runs.", body = AbortAnswer),
+        (status = 404, description = "It is another's.", body = ErrorBody),
     )
 )]
 async fn abort(

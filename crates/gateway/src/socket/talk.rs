@@ -8,6 +8,7 @@ use tokio::sync::Mutex;
 use toolway_agent::conversations::{AbortStatus, OpenError, OpenSession, Opened, TurnRefused};
 use toolway_agent::event::TurnEvent;
 use toolway_agent::turn::{OwnRegistration, TurnInput, TurnRequest, TurnViewer};
+use toolway_store::StoreError;
 use toolway_wire::error_code;
 use toolway_wire::from_client::UserMessage;
 use toolway_wire::from_gateway::{AbortAck, ErrorMessage, SessionStart};
@@ -213,6 +214,10 @@ async fn not_started(peer: &Peer, refused: TurnRefused) -> Result<(), Close> {
         TurnRefused::AgentForbidden { .. } => (error_code::FORBIDDEN, None),
         TurnRefused::TooMany(_) => (error_code::LIMIT_EXCEEDED, Some("try again in a moment")),
         TurnRefused::UnknownAgent(_) | TurnRefused::ShuttingDown => (error_code::AGENT_ERROR, None),
+        TurnRefused::Store(StoreError::MessageTooLarge { .. }) => (error_code::LIMIT_EXCEEDED, None),
+        TurnRefused::Store(StoreError::SessionFull { .. }) => {
+            (error_code::LIMIT_EXCEEDED, Some("begin another conversation"))
+        }
         TurnRefused::Store(error) => {
             tracing::error!(%error, "a message could not be kept");
             let text = "the message could not be kept; the gateway's log says why";

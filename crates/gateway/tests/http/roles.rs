@@ -68,7 +68,7 @@ fn table() -> Vec<Row> {
         row("DELETE", "/api/sessions/{id}", CALLERS, 404),
         row("GET", "/api/sessions/{id}/messages", CALLERS, 404),
         row("GET", "/api/sessions/{id}/export", CALLERS, 404),
-        row("POST", "/api/sessions/{id}/abort", CALLERS, 404),
+        row("POST", "/api/sessions/{id}/abort", CALLERS, 200),
         row("GET", "/api/agents", CALLERS, 200),
         row("GET", "/api/agents/{name}", CALLERS, 404),
         Row { body: Some(json!({})), ..row("PUT", "/api/agents/{name}", OWNER, 201) },

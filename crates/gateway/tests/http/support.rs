@@ -126,8 +126,12 @@ impl Bench {
         self.make(json!({"role": role})).await
     }
 
-    /// A client's token that is bound to an agent.
+    /// A client's token that is bound to an agent, which is made where it is not there.
     pub(crate) async fn agents_token(&self, agent: &str) -> Made {
+        let path = format!("/api/agents/{agent}");
+        if self.owner("GET", &path, None).await.status == 404 {
+            assert_eq!(self.owner("PUT", &path, Some(json!({}))).await.status, 201);
+        }
         self.make(json!({"role": "client", "agent": agent})).await
     }
 

@@ -59,7 +59,8 @@ impl Talking {
 pub(crate) fn set_up(folder: &Path, fakes: &FakeModels) {
     let base_url = fakes.base_url(Api::Compatible);
     let models = format!(
-        "[[model]]\nname = \"fake\"\nkind = \"compatible\"\nbase_url = \"{base_url}\"\nmodel = \"fake-model\"\n"
+        "[[model]]\nname = \"fake\"\nkind = \"compatible\"\nbase_url = \"{base_url}\"\nmodel = \"fake-model\"\n\
+         [model.switches]\nstream_usage = true\nimages = true\n"
     );
     std::fs::write(folder.join("models.toml"), models).unwrap();
 }

@@ -60,8 +60,8 @@ impl Faults {
         self.since.get_or_insert(began);
         self.retry_at = Some(now + self.pause);
         self.pause = (self.pause * 2).min(LONGEST_PAUSE);
-        counters.set_failing(true);
         counters.fault(error.to_string());
+        counters.set_failing(true);
         if is_due(&mut self.said_at, now) {
             tracing::error!(
                 %error, waiting, lost = counters.lost_so_far(),

@@ -6,10 +6,11 @@ use crate::event::{NoticeCode, TurnFailureCode, TurnStatus};
 use crate::models::ModelFacts;
 use crate::testkit::{Act, Script, Scripted, World, WorldParts, answering, finished, text};
 
-/// A model that reads 2,000 tokens: with a quarter of them kept free, about 6,000 bytes.
+/// A model that reads 40,000 tokens: with those kept free that an answer takes, 31,808, of four bytes each. Three long
+/// answers are more than 95 % of that and two are less than 80 %.
 async fn reader(scripts: Vec<Script>) -> World {
     let mut parts = WorldParts::new(Scripted::new(scripts), vec![answering("scan", "x")]);
-    parts.facts = ModelFacts { context_tokens: Some(2000), ..ModelFacts::default() };
+    parts.facts = ModelFacts { context_tokens: Some(40_000), ..ModelFacts::default() };
     parts.build().await
 }
 
@@ -19,7 +20,7 @@ fn answer(words: &str) -> Script {
 }
 
 fn long(about: &str) -> Script {
-    answer(&format!("{about} {}", "x".repeat(1900)))
+    answer(&format!("{about} {}", "x".repeat(40_600)))
 }
 
 #[tokio::test]
@@ -81,7 +82,7 @@ async fn a_conversation_that_nears_its_end_is_said_to_once_in_a_turn() {
     let world = reader(vec![long("one"), long("two"), answer("Three.")]).await;
     world.say("One?").await;
     assert!(world.say("Two?").await.notices().is_empty());
-    let heard = world.say(&format!("Three? {}", "x".repeat(1000))).await;
+    let heard = world.say(&format!("Three? {}", "x".repeat(28_000))).await;
     let warned: Vec<_> = heard.notices().into_iter().map(|(code, _)| code).collect();
     assert_eq!(warned, [NoticeCode::ContextNearlyFull]);
 }
@@ -89,7 +90,7 @@ async fn a_conversation_that_nears_its_end_is_said_to_once_in_a_turn() {
 #[tokio::test]
 async fn a_question_that_is_longer_than_the_model_can_read_is_not_asked() {
     let world = reader(vec![answer("x")]).await;
-    let heard = world.say(&"x".repeat(12_000)).await;
+    let heard = world.say(&"x".repeat(240_000)).await;
     let TurnStatus::Failed(failure) = &heard.end().status else { panic!("{heard:?}") };
     assert_eq!(failure.code, TurnFailureCode::ContextTooLong);
     assert!(world.model.seen().is_empty());

@@ -58,6 +58,7 @@ pub(super) struct ToolResult {
     pub(super) result: Option<RawJson>,
     pub(super) code: Option<String>,
     pub(super) message: Option<String>,
+    pub(super) hint: Option<String>,
 }
 
 impl ToolResult {

@@ -202,6 +202,9 @@ impl View {
             line.push_str(&format!("  {}", Style::Error.paint(&escape::line(&words), self.paper.colour)));
         }
         lines.push(line);
+        if let Some(hint) = result.hint.as_ref().filter(|_| !result.is_success()) {
+            lines.push(self.faint(&format!("  hint: {}", escape::line(hint))));
+        }
         if let Some(result) = result.result.as_ref().filter(|_| self.detail.tools) {
             let text = result.to::<String>().unwrap_or_else(|_| json::pretty(result.get()));
             lines.extend(self.indented(&text));

@@ -62,10 +62,13 @@ pub(super) async fn run(args: &TestArgs, context: &Context) -> Done {
     match failed.as_slice() {
         [] => Ok(()),
         _ if context.printer.json => Err(Failure::told()),
-        [one] => Err(Failure::new(format!("{one} does not work as it should")).code("model_failed")),
+        [one] => Err(Failure::new(format!("{one} does not work as it should"))
+            .code("model_failed")
+            .hint("the lines above say what to do")),
         several => {
             Err(Failure::new(format!("{} do not work as they should", several.join(", ")))
-                .code("model_failed"))
+                .code("model_failed")
+                .hint("the lines above say what to do"))
         }
     }
 }

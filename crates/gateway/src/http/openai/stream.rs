@@ -154,16 +154,16 @@ struct Rest {
     pieces: Pieces,
 }
 
-/// Streams a turn, of which `first` has come already.
+/// Streams a turn, of which `begun` has come already.
 pub(super) fn respond(
     token: Arc<TokenState>,
     head: Head,
     include_usage: bool,
-    first: Option<TurnEvent>,
+    begun: Vec<TurnEvent>,
     events: mpsc::Receiver<TurnEvent>,
 ) -> Response {
     let mut pieces = Pieces::new(head, include_usage);
-    let is_over = first.is_some_and(|event| pieces.take(event));
+    let is_over = begun.into_iter().fold(false, |is_over, event| is_over || pieces.take(event));
     let rest = Rest { token, events: (!is_over).then_some(events), pieces };
     let stream = stream::unfold(rest, async |mut rest| {
         loop {

@@ -14,7 +14,7 @@ shown_as! {
         /// Its title, where it has one.
         #[schema(required = false)]
         title: String,
-        /// Who gave it: `none`, `model` or `person`.
+        /// Who gave it: `nobody`, `model` or `person`.
         title_by: String,
         /// The agent that was last talked to in it.
         agent: String,
@@ -110,7 +110,7 @@ shown_as! {
         /// Its title, where it has one.
         #[schema(required = false)]
         title: String,
-        /// Who gave it: `none`, `model` or `person`.
+        /// Who gave it: `nobody`, `model` or `person`.
         title_by: String,
         /// The agent that was last talked to in it.
         agent: String,

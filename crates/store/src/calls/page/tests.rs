@@ -37,6 +37,7 @@ async fn found(store: &Store, text: &str) -> Vec<String> {
 
 /// The newest page, in as much time as it takes.
 async fn in_time_enough(store: &Store, filter: &CallFilter) -> CallPage {
+    store.flush().await.unwrap();
     let reading = Reading { store, filter, order: CallOrder::NewestFirst, newest: None };
     reading.page(None, Room { calls: 1000, bytes: 64 << 20, time: Duration::from_secs(600) }).await.unwrap()
 }
@@ -218,7 +219,7 @@ async fn a_text_that_repeats_itself_is_no_trap() {
     }
     store.flush().await.unwrap();
     let mut takes = Vec::new();
-    for needle in ["b".to_owned(), format!("{}b", "a".repeat(255))] {
+    for needle in ["z".to_owned(), format!("{}b", "a".repeat(255))] {
         let began = Instant::now();
         assert_eq!(found(&store, &needle).await, [""; 0]);
         takes.push(began.elapsed());
