@@ -131,6 +131,10 @@ fn judge(seen: Seen, model: &ModelRef, has_key: bool) -> Vec<TestCheck> {
                 failed(check, error.message.clone(), error.hint.clone())
             }
             (_, check) if !passed(check) => skipped(check),
+            // Without its key nobody was asked.
+            (Some(("key", error)), "reached") if error.status.is_none() => {
+                TestCheck { message: "not looked at without the key".to_owned(), ..skipped("reached") }
+            }
             (_, "reached") => ok("reached", format!("{} answers", model.provider.name())),
             (_, "key") if !has_key => {
                 TestCheck { message: "no key is set, and none was wanted".to_owned(), ..skipped("key") }

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use toolway_core::{EngineSettings, Progress};
 use toolway_models::{FinishReason, MessageRole, Part};
-use toolway_types::{Code, Outcome, ToolOutput};
+use toolway_types::{Code, ErrorKind, Outcome, RawJson, SpecDocument, ToolOutput};
 
 use crate::event::{NoticeCode, TurnEvent, TurnFailureCode, TurnStatus};
 use crate::testkit::{
@@ -103,10 +104,7 @@ async fn m10_a_call_that_was_cut_does_not_run_and_the_model_is_told() {
     let results = &world.model.seen()[1].messages[2].parts;
     assert_eq!(text_of(&results[0]), "written");
     let error = error_of(&results[1]);
-    assert_eq!(
-        (error.code, error.kind()),
-        (Code::InvalidArguments, toolway_types::ErrorKind::ValidationError)
-    );
+    assert_eq!((error.code, error.kind()), (Code::InvalidArguments, ErrorKind::ValidationError));
     assert!(error.message.contains("ended in the middle"), "{error}");
     assert_eq!(heard.results().len(), 2);
 }
@@ -119,6 +117,56 @@ async fn m10_a_model_whose_every_call_is_cut_does_not_go_on_for_ever() {
     assert_eq!(failure.code, TurnFailureCode::LimitReached);
     assert!(failure.hint.as_ref().unwrap().contains("max_output_tokens"));
     assert_eq!(world.model.seen().len(), 3);
+}
+
+#[tokio::test]
+async fn arguments_that_break_the_schema_are_told_and_corrected() {
+    let schema = r#"{"type":"object","properties":{"page":{"type":"object","properties":{"number":{"type":"integer"}}}},"required":["page"]}"#;
+    let ran: Arc<Mutex<Vec<String>>> = Arc::default();
+    let noted = Arc::clone(&ran);
+    let print = SpecDocument { parameters: RawJson::parse(schema).ok(), ..document("print") };
+    let print = tool(print, move |arguments, _| {
+        noted.lock().push(arguments.raw().get().to_owned());
+        std::future::ready(Ok(ToolOutput::text("printed")))
+    });
+    let (bad, good) = (r#"{"page":{"number":"two"}}"#, r#"{"page":{"number":2}}"#);
+    let scripts = vec![calls(&[("phone__print", bad)]), calls(&[("phone__print", good)]), says("Printed.")];
+    let world = World::new(scripts, vec![print]).await;
+    let heard = world.say("Print page two.").await;
+    assert_eq!((heard.end().status.clone(), heard.text().as_str()), (TurnStatus::Done, "Printed."));
+    assert_eq!(*ran.lock(), [good], "it ran once, with what the schema allows");
+    let seen = world.model.seen();
+    let told = error_of(&seen[1].messages[2].parts[0]);
+    assert_eq!((told.code, told.kind()), (Code::InvalidArguments, ErrorKind::ValidationError));
+    assert_eq!(told.message, r#"Invalid arguments: /page/number: "two" is not of type "integer""#);
+    assert!(!told.dispatched);
+    // Beside what it called, so that it sees what to correct.
+    let called: Vec<_> = seen[1].messages[1].tool_calls().map(|call| call.arguments.as_str()).collect();
+    assert_eq!(called, [bad]);
+    assert_eq!(text_of(&seen[2].messages[4].parts[0]), "printed");
+}
+
+#[tokio::test]
+async fn calls_that_time_out_or_panic_are_errors_that_the_model_reads() {
+    let slow = SpecDocument { timeout_ms: Some(5_000), ..document("slow") };
+    let slow = tool(slow, |_, _| std::future::pending());
+    let careless = tool(document("careless"), |_, _| async { panic!("the drawer is empty") });
+    let script = calls(&[("phone__slow", "{}"), ("phone__careless", "{}"), ("phone__scan", "{}")]);
+    let world = World::new(vec![script, says("Two failed.")], vec![slow, careless, answering("scan", "ok")]);
+    let world = world.await;
+    let started = tokio::time::Instant::now();
+    let heard = world.say("Go.").await;
+    assert_passed(started, Duration::from_secs(5));
+    assert_eq!((heard.end().status.clone(), heard.text().as_str()), (TurnStatus::Done, "Two failed."));
+    let results = &world.model.seen()[1].messages[2].parts;
+    let late = error_of(&results[0]);
+    assert_eq!((late.code, late.kind()), (Code::Timeout, ErrorKind::Timeout));
+    assert_eq!(late.message, "The tool did not answer within 5 s");
+    let crashed = error_of(&results[1]);
+    assert_eq!((crashed.code, crashed.kind()), (Code::ToolPanicked, ErrorKind::ExecutionError));
+    assert_eq!(crashed.message, "The tool crashed: the drawer is empty");
+    assert_eq!(text_of(&results[2]), "ok", "the others are none the worse for it");
+    assert!(world.try_start(world.turn("And now?")).await.is_ok(), "the session is free");
 }
 
 #[tokio::test]
