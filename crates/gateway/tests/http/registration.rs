@@ -162,3 +162,31 @@ async fn a_client_of_version_1_registers_what_it_may_and_hears_how_many() {
     let answer = old.register(tools(&["shell", "lamp"])).await;
     assert_eq!(answer, json!({"type": "tools_registered", "count": 2, "registered": 1}));
 }
+
+/// One that looks well and can do nothing would send its owner looking in the wrong place.
+#[tokio::test]
+async fn r16_a_device_that_is_connected_and_offers_nothing_is_said_aloud() {
+    let bench =
+        Bench::with(json!({"registration": {"rules": [{"sources": ["mute"], "names": ["none"]}]}})).await;
+    let token = bench.token("device").await.token;
+    let warned = async || {
+        let listed = bench.owner("GET", "/api/devices", None).await.json();
+        let device = &listed["devices"][0];
+        (device["status"].clone(), device["tools"].clone(), device["warnings"].clone())
+    };
+    let mut device = Peer::device(&bench, &token, "mute").await;
+    let nothing = (json!("online"), json!(0), json!(["It is connected, but offers no tools."]));
+    assert_eq!(warned().await, nothing, "it has registered nothing");
+    assert_eq!(device.register(tools(&["camera"])).await["registered"], 0);
+    assert_eq!(warned().await, nothing, "all that it has was refused");
+    assert_eq!(device.register(tools(&["none"])).await["registered"], 1);
+    assert_eq!(warned().await, (json!("online"), json!(1), json!([])));
+    assert_eq!(device.register(json!([])).await["registered"], 0);
+    assert_eq!(warned().await, nothing, "it took back what it had");
+    device.leave().await;
+    assert_eq!(
+        warned().await,
+        (json!("offline"), json!(0), json!([])),
+        "of one that is away nothing is expected"
+    );
+}

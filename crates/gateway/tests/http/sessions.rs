@@ -1,5 +1,7 @@
 //! Which session a chat's connection is of, and who may open it.
 
+use std::time::Duration;
+
 use serde_json::json;
 use toolway_fake_models::{Answer, Step, When};
 
@@ -206,4 +208,46 @@ async fn shutting_down_ends_turns_in_words() {
     assert_eq!((&error["code"], &error["reason"]), (&json!("AGENT_ERROR"), &json!("shutting_down")));
     assert_eq!(chat.closed().await.0, 1001);
     stopping.await.unwrap();
+}
+
+#[tokio::test]
+async fn an_owner_who_sees_all_sessions_can_ask_for_their_own() {
+    let it = Talking::new().await;
+    let (ann, bob) = (it.bench.token("client").await, it.bench.token("client").await);
+    let owner = it.bench.owner.clone();
+    let said = [
+        ("mine-1", &owner),
+        ("anns-1", &ann.token),
+        ("mine-2", &owner),
+        ("bobs-1", &bob.token),
+        ("anns-2", &ann.token),
+    ];
+    for (session, token) in said {
+        it.fakes.answer(Answer::text("Noted."));
+        let mut chat = Peer::chat_at(&it.bench, token, &format!("/ws/chat?session_id={session}")).await;
+        chat.say(message("note this")).await;
+        chat.until("done").await;
+        it.bench.clock.forward(Duration::from_secs(60));
+    }
+    let listed = async |token: &str, query: &str| {
+        let answer = it.bench.send("GET", &format!("/api/sessions{query}"), Some(token), None).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        let page = answer.json();
+        let ids = page["sessions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|session| session["id"].as_str().unwrap().to_owned());
+        (ids.collect::<Vec<_>>(), page["next"].as_str().map(str::to_owned))
+    };
+    assert_eq!(listed(&owner, "").await.0, ["anns-2", "bobs-1", "mine-2", "anns-1", "mine-1"]);
+    assert_eq!(listed(&owner, "?mine=false").await.0.len(), 5);
+    assert_eq!(listed(&owner, "?mine=true").await, (vec!["mine-2".to_owned(), "mine-1".to_owned()], None));
+    // Page by page too: those of others take no place on them.
+    let (first, next) = listed(&owner, "?mine=true&limit=1").await;
+    assert_eq!(first, ["mine-2"]);
+    let rest = listed(&owner, &format!("?mine=true&limit=1&before={}", next.unwrap())).await;
+    assert_eq!(rest, (vec!["mine-1".to_owned()], None));
+    assert_eq!(listed(&ann.token, "?mine=true").await.0, ["anns-2", "anns-1"]);
+    assert_eq!(listed(&ann.token, "").await.0, ["anns-2", "anns-1"]);
 }

@@ -417,3 +417,111 @@ async fn a_question_of_a_turns_call_goes_to_its_chat() {
     let told = it.fakes.requests().last().unwrap().said.new_results()[0].text.clone();
     assert!(told.contains("approval_unavailable"), "{told}");
 }
+
+#[tokio::test]
+async fn a_no_of_a_person_is_a_permission_error_that_the_model_reads() {
+    let it = Talking::with(json!({"chat": {"titles": false}, "permissions": {"default": "ask"}})).await;
+    let probe = crate::probe::Probe::needing(&it.bench, "desk", "locate", &["device.location"]);
+    it.fakes.when(When::user(), Answer::new().call("desk__locate", json!({"exact": true})));
+    it.fakes.when(When::result_of("desk__locate"), Answer::text("You said no."));
+    let mut chat = it.client().await;
+    chat.say(message("where am I?")).await;
+    let question = chat.until("permission_request").await;
+    assert_eq!(
+        (&question["kind"], &question["tool"], &question["permission"]),
+        (&json!("permission"), &json!("desk__locate"), &json!("device.location"))
+    );
+    chat.decide(&question, "denied", "once").await;
+    let shown = chat.until("tool_result").await;
+    assert_eq!((&shown["name"], &shown["code"]), (&json!("desk__locate"), &json!("denied")));
+    let done = chat.until("done").await;
+    assert_eq!((&done["full_response"], &done["finish"]), (&json!("You said no."), &json!("stop")));
+    assert_eq!(probe.runs(), 0);
+    let requests = it.fakes.requests();
+    assert_eq!(requests.len(), 2, "it is not asked again");
+    let [told] = requests[1].said.new_results() else { panic!("{:?}", requests[1].said) };
+    let told: Value = serde_json::from_str(&told.text).unwrap();
+    assert_eq!(
+        told,
+        json!({"status": "error", "error_type": "permission_denied", "code": "denied",
+               "message": "Permission device.location was denied by the user",
+               "dispatched": false, "retryable": false})
+    );
+}
+
+#[tokio::test]
+async fn m6_with_more_tools_than_a_model_takes_the_rest_is_found() {
+    let it = Talking::new().await;
+    let mut phone = Peer::device(&it.bench, &it.token("device").await, "pixel").await;
+    let names: Vec<String> = (0..44).map(|at| format!("sensor_{at:02}")).collect();
+    let mut offered = tools(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    // The last of the list, by whatever it is sorted.
+    let shutter = json!({"name": "zz_shutter", "description": "Takes a photograph with the rear lens",
+                         "parameters": {"type": "object", "properties": {"zoom": {"type": "number"}}}});
+    offered.as_array_mut().unwrap().push(shutter);
+    assert_eq!(phone.register(offered).await["registered"], 45);
+    it.fakes.when(When::user(), Answer::new().call("find_tools", json!({"query": "photograph lens"})));
+    it.fakes.when(When::result_of("find_tools"), Answer::new().call("pixel__zz_shutter", json!({"zoom": 2})));
+    it.fakes.when(When::result_of("pixel__zz_shutter"), Answer::text("Taken."));
+    let mut chat = it.client().await;
+    chat.say(message("a picture, please")).await;
+    let request = phone.answer("photo 1").await;
+    assert_eq!((&request["name"], &request["args"]), (&json!("zz_shutter"), &json!({"zoom": 2})));
+    let done = chat.until("done").await;
+    assert_eq!((&done["full_response"], &done["tool_calls"]), (&json!("Taken."), &json!(2)));
+    let requests = it.fakes.requests();
+    let has = |at: usize, name: &str| requests[at].said.tools.iter().any(|tool| tool == name);
+    for (at, request) in requests.iter().enumerate() {
+        assert_eq!(request.said.tools.len(), 40, "as many as are told by default, in request {at}");
+        assert!(has(at, "find_tools"), "what is not told can always be looked for");
+    }
+    let told = [0, 1, 2].map(|at| has(at, "pixel__zz_shutter"));
+    assert_eq!(told, [false, true, true], "what was found is there from then on");
+    let found: Value = serde_json::from_str(&requests[1].said.new_results()[0].text).unwrap();
+    assert_eq!(
+        (&found["result"]["tools"][0]["name"], &found["result"]["found"]),
+        (&json!("pixel__zz_shutter"), &json!(1))
+    );
+    assert!(requests[2].said.new_results()[0].text.contains("photo 1"));
+}
+
+/// A phone out of reach sends no goodbye: its socket stays open, and only unanswered pings tell.
+#[tokio::test]
+async fn r16_tools_of_a_device_that_answers_no_pings_are_out_of_the_next_request() {
+    let it = Talking::with(json!({"chat": {"titles": false}, "timeouts": {"heartbeat_s": 0.5}})).await;
+    let _probe = crate::probe::Probe::offer(&it.bench, "desk", &["look"]);
+    it.fakes.when(When::user(), Answer::new().gate("silence").call("desk__look", json!({})));
+    it.fakes.when(When::result_of("desk__look"), Answer::text("The phone is away."));
+    let token = it.token("companion").await;
+    let mut phone = Peer::chat_at(&it.bench, &token, "/ws/chat?name=phone").await;
+    phone.register(tools(&["torch"])).await;
+    let mut chat = it.client().await;
+    // It listens all the while, and so answers its own pings.
+    let turn = tokio::spawn(async move {
+        chat.say(message("light, please")).await;
+        chat.until("done").await
+    });
+    it.fakes.reached("silence").await;
+    let status = async || {
+        let listed = it.owner("GET", "/api/devices", None).await.json();
+        let phone = listed["devices"].as_array().unwrap().iter().find(|device| device["id"] == "phone");
+        let phone = phone.unwrap();
+        (phone["status"].clone(), phone["tools"].clone(), phone["connections"].clone())
+    };
+    assert_eq!(status().await, (json!("online"), json!(1), json!(1)));
+    let (pings, code, reason) = phone.closed_in_silence().await;
+    assert_eq!((code, reason.as_str()), (1013, "two pings in a row were not answered"));
+    assert!((2..=3).contains(&pings), "two that it missed, and perhaps one on its way: {pings}");
+    assert_eq!(status().await, (json!("offline"), json!(0), json!(0)), "nothing is shown that is not there");
+    it.fakes.open("silence");
+    assert_eq!(turn.await.unwrap()["full_response"], "The phone is away.");
+    let offered: Vec<_> = it
+        .fakes
+        .requests()
+        .iter()
+        .map(|request| {
+            ["phone__torch", "desk__look"].map(|name| request.said.tools.iter().any(|it| it == name))
+        })
+        .collect();
+    assert_eq!(offered, [[true, true], [false, true]]);
+}

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
+use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
@@ -136,6 +137,36 @@ impl Peer {
         };
         let close = tokio::time::timeout(PATIENCE, end).await.expect("a close in time");
         (close.code.into(), close.reason.to_string())
+    }
+
+    /// Says nothing more, no answer to a ping either, until the gateway closes; gives how many pings came meanwhile,
+    /// and the code and the reason of the close.
+    pub(crate) async fn closed_in_silence(self) -> (usize, u16, String) {
+        // Without the library, which would answer for it.
+        let mut stream = self.0.into_inner();
+        let end = async {
+            let mut pings = 0;
+            loop {
+                let mut head = [0; 2];
+                stream.read_exact(&mut head).await.expect("a close before the end");
+                assert!(head[1] < 126, "nothing so long is to be said now: {head:?}");
+                let mut payload = vec![0; usize::from(head[1])];
+                stream.read_exact(&mut payload).await.unwrap();
+                match head[0] & 0x0f {
+                    0x9 => pings += 1,
+                    0x8 => {
+                        let (code, reason) = payload.split_first_chunk().expect("a close with a reason");
+                        return (
+                            pings,
+                            u16::from_be_bytes(*code),
+                            String::from_utf8(reason.to_vec()).unwrap(),
+                        );
+                    }
+                    other => panic!("neither a ping nor a close: {other}"),
+                }
+            }
+        };
+        tokio::time::timeout(PATIENCE, end).await.expect("a close in time")
     }
 
     /// Says goodbye and waits until the gateway has closed.
