@@ -72,6 +72,29 @@ fn r17_a_revoked_device_stops_and_says_so() {
 }
 
 #[test]
+fn r16_a_device_that_is_connected_and_offers_nothing_is_said_aloud() {
+    let here = Folder::new();
+    here.settings("[[registration.rules]]\nsources = [\"mute\"]\nnames = [\"none\"]\n");
+    let gateway = here.serve(&["--no-local-device"]);
+    let pair = Pair { here, there: Folder::new(), gateway };
+    let mut device =
+        pair.device(&["--gateway", &pair.gateway.url(), "--pair", &pair.code(), "--name", "Mute"]);
+    assert_eq!(device.event("connected")["source"], "mute");
+    let said = "mute: It is connected, but offers no tools.";
+    let listed = pair.here.run(["devices", "list"]).done();
+    assert!(listed.stdout.contains("online"), "{listed:#?}");
+    assert!(listed.stderr.contains(&format!("warning: {said}")), "{listed:#?}");
+    let found = pair.here.run(["doctor"]).done();
+    assert!(found.stdout.contains(said), "{found:#?}");
+    device.stop();
+    // Of one that is away nothing else is to be expected.
+    let listed = pair.here.run(["devices", "list"]).done();
+    assert!(listed.stdout.contains("offline"), "{listed:#?}");
+    assert_eq!(listed.stderr, "");
+    assert!(!pair.here.run(["doctor"]).done().stdout.contains(said));
+}
+
+#[test]
 fn another_key_is_refused_before_the_code_is_sent() {
     let pair = pair(&["--tls", "on"]);
     let code = pair.code();
