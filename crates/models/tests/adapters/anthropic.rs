@@ -110,6 +110,55 @@ fn m13_all_results_are_first_in_the_very_next_message() {
     assert!(seen > 500);
 }
 
+/// A result as the API documents it: its text and its pictures are blocks of its own content.
+#[test]
+fn m13_pictures_stand_in_the_result_and_failures_are_marked() {
+    let results = |conversation: &str| {
+        let body = body(&asked(OLD, conversation));
+        let mut content = body["messages"][2]["content"].clone();
+        // The text is the envelope, compared as what it says.
+        for result in content.as_array_mut().unwrap() {
+            let text = &mut result["content"][0]["text"];
+            *text = serde_json::from_str(text.as_str().unwrap()).unwrap();
+        }
+        content
+    };
+    let id = conversations::id(1).to_string();
+    let mark = json!({"type": "ephemeral"});
+    let image = |media_type: &str, data: &str| json!({"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}});
+    let beside = |media_type: &str| json!({"type": "image", "mimeType": media_type, "note": "The picture stands beside this text."});
+    let said = json!({"status": "success", "result": "Taken.", "content": [beside("image/png")]});
+    let expected = json!([{
+        "type": "tool_result", "tool_use_id": id, "cache_control": mark,
+        "content": [{"type": "text", "text": said}, image("image/png", conversations::PNG)],
+    }]);
+    assert_eq!(results("result_with_a_picture"), expected, "a success is not marked as an error");
+
+    // Several in their order; one that the API would refuse is named.
+    let unseen = json!({"type": "image", "mimeType": "image/png",
+                        "note": "This model can't be shown pictures of this kind."});
+    let said = json!({"status": "success", "result": "",
+                      "content": [beside("image/jpeg"), beside("image/gif"), unseen]});
+    let expected = json!([{
+        "type": "tool_result", "tool_use_id": id, "cache_control": mark,
+        "content": [
+            {"type": "text", "text": said},
+            image("image/jpeg", conversations::PNG),
+            image("image/gif", conversations::PNG),
+        ],
+    }]);
+    assert_eq!(results("result_of_pictures"), expected);
+
+    let said = json!({"status": "error", "error_type": "timeout", "code": "timeout",
+                      "message": "it took \"too\" long", "hint": "Try something else.",
+                      "dispatched": false, "retryable": true});
+    let expected = json!([{
+        "type": "tool_result", "tool_use_id": "toolu_01", "is_error": true, "cache_control": mark,
+        "content": [{"type": "text", "text": said}],
+    }]);
+    assert_eq!(results("failed_call"), expected);
+}
+
 #[test]
 fn blocks_are_such_as_the_api_takes() {
     for (what, _, body) in bodies(KIND) {
