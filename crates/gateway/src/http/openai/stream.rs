@@ -163,7 +163,7 @@ pub(super) fn respond(
     events: mpsc::Receiver<TurnEvent>,
 ) -> Response {
     let mut pieces = Pieces::new(head, include_usage);
-    let is_over = begun.into_iter().fold(false, |is_over, event| is_over || pieces.take(event));
+    let is_over = begun.into_iter().any(|event| pieces.take(event));
     let rest = Rest { token, events: (!is_over).then_some(events), pieces };
     let stream = stream::unfold(rest, async |mut rest| {
         loop {
