@@ -12,6 +12,7 @@ from node_process import run_node
 from shapes import call_status
 from toolway_client import tool, unique
 
+BATTERY = {"status": "success", "result": "81 percent"}
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 WEATHER = {
     "type": "function",
@@ -76,7 +77,7 @@ async def test_a_whole_answer_after_a_tool_of_a_device(client, door, battery, fa
     asked, again = fakes.requests()
     assert battery in asked["said"]["tools"]
     [result] = again["said"]["messages"][-1]["results"]
-    assert (result["name"], result["text"]) == (battery, "81 percent")
+    assert (result["name"], json.loads(result["text"])) == (battery, BATTERY)
     # The call is in the records, under the turn that the answer names.
     [call] = answer.toolway["calls"]
     assert (call["name"], call["status"]) == (battery, "success")
@@ -183,7 +184,8 @@ async def test_tools_of_the_program_come_back_to_it(client, battery, fakes):
     assert {battery, "weather"} <= set(offered["tools"])
     # The model sees both of its calls answered, in one place.
     results = {result["name"]: result["text"] for result in seen["messages"][-1]["results"]}
-    assert results == {battery: "81 percent", "weather": "rain"}
+    # What the program says of its own tools is passed on as it is.
+    assert (json.loads(results[battery]), results["weather"]) == (BATTERY, "rain")
 
 
 async def test_a_tool_of_the_program_can_be_forced(client, fakes):

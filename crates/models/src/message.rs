@@ -82,6 +82,17 @@ pub struct ToolResult {
     pub name: String,
     /// The outcome.
     pub outcome: Arc<Outcome>,
+    /// Whether a text goes to the model as it is and not in the envelope: whoever asks brings results of their own
+    /// tools, in a form that is theirs.
+    pub verbatim: bool,
+}
+
+impl ToolResult {
+    /// A result in the envelope.
+    #[must_use]
+    pub fn new(call_id: CallId, name: impl Into<String>, outcome: Arc<Outcome>) -> Self {
+        Self { call_id, name: name.into(), outcome, verbatim: false }
+    }
 }
 
 /// What one provider wrote for itself and wants to see again, byte for byte. To any other provider it means nothing

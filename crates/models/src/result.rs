@@ -6,6 +6,8 @@ use serde::ser::{SerializeMap, Serializer};
 use serde_json::{Value, json};
 use toolway_types::{ContentPart, Envelope, Outcome, ToolOutput};
 
+use crate::message::ToolResult;
+
 /// Media types of pictures that OpenAI's, Anthropic's and most other models can be shown.
 pub(crate) const USUAL_PICTURES: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp"];
 
@@ -20,7 +22,15 @@ pub(crate) enum Pictures {
     Unseen,
 }
 
-/// The result as text. `kinds` are the media types of pictures that the model can be shown.
+/// A result as text. `kinds` are the media types of pictures that the model can be shown.
+pub(crate) fn said(result: &ToolResult, pictures: Pictures, kinds: &[&str]) -> String {
+    match &*result.outcome {
+        Outcome::Success(output) if result.verbatim => output.joined_text(),
+        outcome => for_text(outcome, pictures, kinds),
+    }
+}
+
+/// An outcome in the envelope. `kinds` are the media types of pictures that the model can be shown.
 pub(crate) fn for_text(outcome: &Outcome, pictures: Pictures, kinds: &[&str]) -> String {
     let written = match outcome {
         Outcome::Success(output) if output.content.iter().any(has_bytes) => {

@@ -2,7 +2,6 @@
 
 use toolway_core::AgentScope;
 use toolway_core::policy::definition::ApprovalMode;
-use toolway_types::name::is_invisible;
 
 use super::error::AgentProblem;
 use crate::definition::{AgentDefinition, TurnLimits};
@@ -21,6 +20,17 @@ const MAX_PATTERN: usize = 512;
 const MAX_MODEL: usize = 256;
 /// Most texts at which a model stops.
 const MAX_STOPS: usize = 16;
+
+/// Most tokens of an answer that can be asked for.
+const MAX_TOKENS: u64 = 1_000_000_000_000;
+/// Most that a seed may be, on either side of 0.
+const MAX_SEED: u64 = 1_000_000_000_000_000;
+/// Most that `temperature` and `top_p` may be. What a model takes is less; its provider says so.
+const MAX_CHANCE: f64 = 100.0;
+/// Least of a limit in money or seconds.
+const LEAST: f64 = 0.001;
+/// Most of one.
+const MOST: f64 = 1e9;
 
 /// Everything that is wrong with a definition; where nothing is, its scope.
 pub(super) fn check(agent: &AgentDefinition) -> Result<AgentScope, Vec<AgentProblem>> {
@@ -78,19 +88,22 @@ fn check_model(model: &str, problems: &mut Problems) {
         Some((name, id)) => !name.is_empty() && !id.is_empty(),
         None => !model.is_empty(),
     };
-    if !is_whole || model.len() > MAX_MODEL || model.chars().any(|c| c.is_whitespace() || is_invisible(c)) {
+    if !is_whole || model.len() > MAX_MODEL || !model.bytes().all(|byte| byte.is_ascii_graphic()) {
         problems.note("model", format!("{model:?} does not have the form NAME/ID"));
     }
 }
 
 fn check_options(agent: &AgentDefinition, problems: &mut Problems) {
     let options = &agent.options;
-    if options.max_output_tokens == Some(0) {
-        problems.note("options.max_output_tokens", "it is 0");
+    if options.max_output_tokens.is_some_and(|tokens| !(1..=MAX_TOKENS).contains(&tokens)) {
+        problems.note("options.max_output_tokens", format!("it is not from 1 to {MAX_TOKENS}"));
+    }
+    if options.seed.is_some_and(|seed| seed.unsigned_abs() > MAX_SEED) {
+        problems.note("options.seed", format!("it is not from -{MAX_SEED} to {MAX_SEED}"));
     }
     for (field, number) in [("temperature", options.temperature), ("top_p", options.top_p)] {
-        if number.is_some_and(|number| !number.is_finite() || number < 0.0) {
-            problems.note(format!("options.{field}"), "it is no number from 0 on");
+        if number.is_some_and(|number| !(0.0..=MAX_CHANCE).contains(&number)) {
+            problems.note(format!("options.{field}"), format!("it is no number from 0 to {MAX_CHANCE}"));
         }
     }
     if options.stop.len() > MAX_STOPS || options.stop.iter().any(String::is_empty) {
@@ -104,8 +117,9 @@ fn check_limits(limits: TurnLimits, problems: &mut Problems) {
         problems.note("limits.rounds", "it is 0; leave it out for no limit");
     }
     for (field, number) in [("cost", cost), ("seconds", seconds)] {
-        if number.is_some_and(|number| !number.is_finite() || number <= 0.0) {
-            problems.note(format!("limits.{field}"), "it is not more than 0; leave it out for no limit");
+        if number.is_some_and(|number| !(LEAST..=MOST).contains(&number)) {
+            let words = format!("it is not from {LEAST} to {MOST}; leave it out for no limit");
+            problems.note(format!("limits.{field}"), words);
         }
     }
 }

@@ -54,7 +54,7 @@ impl Talk {
             opaque: None,
         };
         let outcome = Arc::new(Outcome::Success(ToolOutput::text("r".repeat(bytes))));
-        let result = ToolResult { call_id: id(seq), name: "t".to_owned(), outcome };
+        let result = ToolResult::new(id(seq), "t".to_owned(), outcome);
         self.0.push(entry(seq, MessageRole::Assistant, vec![Part::ToolCall(call)]));
         self.0.push(entry(seq + 1, MessageRole::Tool, vec![Part::ToolResult(result)]));
         self

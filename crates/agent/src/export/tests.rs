@@ -38,7 +38,7 @@ fn call(number: u8, arguments: &str) -> Part {
 
 fn result(number: u8, outcome: Outcome) -> Part {
     let name = format!("phone__tool_{number}");
-    Part::ToolResult(ToolResult { call_id: id(number), name, outcome: Arc::new(outcome) })
+    Part::ToolResult(ToolResult::new(id(number), name, Arc::new(outcome)))
 }
 
 fn said(role: MessageRole, parts: impl Into<Vec<Part>>) -> Message {

@@ -269,11 +269,9 @@ fn known(stored: &RawJson) -> Option<Read> {
             is_cut: fields.cut,
             opaque: fields.opaque,
         }),
-        "tool_result" => Part::ToolResult(ToolResult {
-            call_id: fields.call_id?,
-            name: fields.name?,
-            outcome: Arc::new(outcome(stored)?),
-        }),
+        "tool_result" => {
+            Part::ToolResult(ToolResult::new(fields.call_id?, fields.name?, Arc::new(outcome(stored)?)))
+        }
         "summary" => return Some(Read::Summary { text: fields.text?, through: fields.through? }),
         _ => return None,
     };

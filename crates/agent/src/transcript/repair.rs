@@ -211,7 +211,7 @@ impl Mender {
         if !self.used.insert(call.id) {
             self.rename(call);
         }
-        ToolResult { call_id: call.id, name: call.name.clone(), outcome }
+        ToolResult::new(call.id, call.name.clone(), outcome)
     }
 
     fn take(&mut self, at: usize, id: CallId) -> Option<ToolResult> {

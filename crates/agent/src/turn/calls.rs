@@ -85,7 +85,7 @@ impl Calling<'_> {
                 let error = ToolError::new(Code::Cancelled, "The call was cancelled").dispatched(true);
                 self.tell_end(call, Arc::new(Outcome::Error(error)), Duration::ZERO)
             });
-            ToolResult { call_id: call.id, name: call.name.clone(), outcome }
+            ToolResult::new(call.id, call.name.clone(), outcome)
         };
         let results = calls.iter().zip(outcomes).map(result).collect();
         let waited = *waited.lock();
@@ -163,7 +163,5 @@ pub(super) fn shown_arguments(call: &ToolCall) -> RawJson {
 pub(super) fn not_made<'c>(calls: impl Iterator<Item = &'c ToolCall>, why: &str) -> Vec<ToolResult> {
     let error = ToolError::new(Code::Cancelled, format!("The call was not made: {why}"));
     let outcome = Arc::new(Outcome::Error(error));
-    calls
-        .map(|call| ToolResult { call_id: call.id, name: call.name.clone(), outcome: Arc::clone(&outcome) })
-        .collect()
+    calls.map(|call| ToolResult::new(call.id, call.name.clone(), Arc::clone(&outcome))).collect()
 }

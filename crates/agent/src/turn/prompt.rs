@@ -148,7 +148,7 @@ mod tests {
             opaque: None,
         };
         let outcome = Arc::new(Outcome::Success(ToolOutput::text("done")));
-        let result = ToolResult { call_id: id, name: "scan".to_owned(), outcome };
+        let result = ToolResult::new(id, "scan".to_owned(), outcome);
         let picture = Part::Image { data: "AAAA".to_owned(), mime_type: "image/png".to_owned() };
         let request = ModelRequest {
             model: "m".into(),
@@ -190,8 +190,7 @@ mod tests {
             structured: None,
         };
         let outcome = Arc::new(Outcome::Success(output));
-        let result =
-            ToolResult { call_id: CallId::new(), name: "scan".to_owned(), outcome: Arc::clone(&outcome) };
+        let result = ToolResult::new(CallId::new(), "scan".to_owned(), Arc::clone(&outcome));
         let picture = Part::Image { data: "AAAA".to_owned(), mime_type: "image/gif".to_owned() };
         let mut messages = vec![
             Message { role: MessageRole::User, parts: vec![Part::text("Look:"), picture] },

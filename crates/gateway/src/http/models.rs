@@ -110,7 +110,7 @@ async fn list(_: Owner, State(app): State<Arc<App>>) -> Json<ModelList> {
 /// What to test.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct TestBody {
+struct ModelToTest {
     /// The id of the model to ask, where it is not the provider's set one.
     #[schema(value_type = Option<ShortText>)]
     model: Option<String>,
@@ -124,7 +124,7 @@ struct TestBody {
     path = "/api/models/{name}/test",
     tag = "models",
     params(("name" = String, Path, description = "The model provider's name.")),
-    request_body = Option<TestBody>,
+    request_body = Option<ModelToTest>,
     responses(
         (status = 200, description = "What was found.", body = TestShown),
         (status = 404, description = "There is no such model provider.", body = ErrorBody),
@@ -134,7 +134,7 @@ async fn test(
     _: Owner,
     State(app): State<Arc<App>>,
     PathOf(name): PathOf<String>,
-    OptionalJsonBody(body): OptionalJsonBody<TestBody>,
+    OptionalJsonBody(body): OptionalJsonBody<ModelToTest>,
 ) -> Result<Json<TestShown>, ApiError> {
     let id = body.and_then(|body| body.model).map(|id| read_text("model", id)).transpose()?;
     let report = app.chat.models.test(&name, id.as_deref()).await?;

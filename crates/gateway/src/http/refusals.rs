@@ -38,6 +38,7 @@ fn of_store(error: StoreError) -> ApiError {
         StoreError::MessageTooLarge { .. } => {
             ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "message_too_large", words)
         }
+        StoreError::BadCursor => ApiError::malformed(words),
         StoreError::SessionFull { .. } => ApiError::new(StatusCode::CONFLICT, "session_full", words),
         error => unavailable(&error),
     }
@@ -121,7 +122,7 @@ impl From<TurnRefused> for ApiError {
         match refused {
             TurnRefused::Busy => Self::new(StatusCode::CONFLICT, "session_busy", words)
                 .with_hint("wait for its end, or ask for it with POST /api/sessions/{id}/abort"),
-            TurnRefused::NoUserMessage => Self::new(StatusCode::BAD_REQUEST, "no_user_message", words),
+            TurnRefused::NoUserMessage => Self::new(StatusCode::CONFLICT, "no_user_message", words),
             TurnRefused::Empty => Self::new(StatusCode::BAD_REQUEST, "empty_content", words),
             TurnRefused::OwnerMismatch => owner_mismatch(words),
             TurnRefused::UnknownAgent(unknown) => unknown.into(),

@@ -50,7 +50,7 @@ struct ListQuery {
     #[serde(default)]
     mine: bool,
     /// The `next` of the page before, with the same filters.
-    #[param(nullable = false)]
+    #[param(nullable = false, pattern = "^[0-9]{1,18}[.].+$")]
     before: Option<String>,
     /// How many; 50 where nothing is said.
     #[param(nullable = false, minimum = 1, maximum = 1000)]

@@ -126,7 +126,7 @@ async fn what_is_wrong_with_a_request_is_an_error_before_the_stream() {
         (&token, json!({}), 400, "empty_content"),
         (&token, json!({"content": "hi", "agent": "nobody"}), 404, "agent_unknown"),
         (&token, json!({"content": "hi", "session": "s1"}), 400, "malformed_request"),
-        (&token, json!({"regenerate": true}), 400, "no_user_message"),
+        (&token, json!({"regenerate": true}), 409, "no_user_message"),
         (&other, json!({"content": "hi", "session_id": "s1"}), 403, "session_owner_mismatch"),
         (&bound, json!({"content": "hi", "agent": "other"}), 403, "agent_forbidden"),
     ] {

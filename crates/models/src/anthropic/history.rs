@@ -140,8 +140,7 @@ impl<'a> History<'a> {
 
     fn result(&self, result: &'a ToolResult) -> Block<'a> {
         let id = self.ids.get(&result.call_id).cloned();
-        let mut content =
-            vec![Block::text(result::for_text(&result.outcome, Pictures::Beside, USUAL_PICTURES))];
+        let mut content = vec![Block::text(result::said(result, Pictures::Beside, USUAL_PICTURES))];
         let pictures = result::pictures(&result.outcome, USUAL_PICTURES);
         content.extend(pictures.map(|(data, mime_type)| Block::image(data, mime_type)));
         Block::ToolResult {

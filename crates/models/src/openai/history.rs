@@ -162,7 +162,7 @@ impl<'a> History<'a> {
         let switches = &self.config.switches;
         let follow = switches.images && switches.content_parts && switches.user_after_tool;
         let place = if follow { Pictures::Follow } else { Pictures::Unseen };
-        let content = result::for_text(&result.outcome, place, USUAL_PICTURES);
+        let content = result::said(result, place, USUAL_PICTURES);
         if !switches.tools {
             return vec![ContentPart::text(format!("[Result of the tool {}] {content}", result.name))];
         }

@@ -155,7 +155,7 @@ impl<'a> Input<'a> {
     fn result(&mut self, result: &'a ToolResult) {
         let shows = self.config.switches.images;
         let place = if shows { Pictures::Beside } else { Pictures::Unseen };
-        let text = result::for_text(&result.outcome, place, USUAL_PICTURES);
+        let text = result::said(result, place, USUAL_PICTURES);
         let mut content = vec![ContentPart::InputText { text: text.into() }];
         if shows {
             let pictures = result::pictures(&result.outcome, USUAL_PICTURES);

@@ -11,7 +11,7 @@ use toolway_models::config::{ProviderConfig, provider};
 use toolway_models::transport::Http;
 use toolway_models::{
     Collected, Collector, FinishReason, Message, MessageRole, ModelError, ModelErrorKind, ModelProvider,
-    ModelRequest, Part, ProviderKind, ReasoningEffort, ToolResult,
+    ModelRequest, Part, ProviderKind, ReasoningEffort, ToolResult, ToolSet,
 };
 use toolway_types::{Code, ContentPart, Outcome, ToolError, ToolOutput};
 
@@ -115,7 +115,7 @@ async fn a_round_with_thinking_calls_pictures_and_an_error_comes_to_the_same_in_
         // What it said goes back with the results, and is taken.
         let results = calls.iter().map(|call| {
             let outcome = Arc::new(outcome_of(&call.name));
-            Part::ToolResult(ToolResult { call_id: call.id, name: call.name.clone(), outcome })
+            Part::ToolResult(ToolResult::new(call.id, call.name.clone(), outcome))
         });
         messages.push(message);
         messages.push(Message { role: MessageRole::Tool, parts: results.collect() });
@@ -215,6 +215,72 @@ async fn m10_the_limit_of_tokens_in_the_middle_of_a_call_leaves_no_whole_call() 
         assert_ne!(said.finish, Some(FinishReason::ToolCalls), "{kind}");
         let message = Message { role: MessageRole::Assistant, parts: said.parts };
         assert!(message.tool_calls().all(|call| call.is_cut), "{kind}");
+    }
+}
+
+/// Names that none of the APIs takes as they are.
+const ODD: [&str; 5] = [
+    "1st",
+    "take a photo",
+    "ö.é",
+    "phone/camera",
+    "a_name_that_is_longer_than_the_sixty_four_characters_that_each_of_them_takes",
+];
+
+#[tokio::test]
+async fn m4_a_name_that_no_api_takes_goes_out_changed_and_comes_back_as_it_was() {
+    for kind in ProviderKind::ALL {
+        let fakes = FakeModels::start().await;
+        let adapter = adapter(&fakes, kind);
+        let parameters = r#"{"type":"object","properties":{"n":{"type":"integer"}}}"#;
+        let tools = ODD.map(|name| super::support::tool(name, parameters));
+        let tools = Arc::new(ToolSet::new(tools.to_vec()));
+        let ask_with = async |messages: &[Message]| {
+            let request = ModelRequest { tools: tools.clone(), ..asking("fake-model", messages.to_vec()) };
+            let (said, _, error) = ask(&*adapter, request).await;
+            assert_eq!(error, None, "{kind}");
+            Message { role: MessageRole::Assistant, parts: said.parts }
+        };
+        let mut messages = vec![Message::user("Go.")];
+        fakes.answer(Answer::text("With what?"));
+        messages.push(ask_with(&messages).await);
+        messages.push(Message::user("With all of it."));
+        let sent = fakes.requests().pop().unwrap().said.tools;
+        assert_eq!(sent.len(), ODD.len(), "{kind}: {sent:?}");
+        for name in &sent {
+            assert!(!ODD.contains(&name.as_str()) && name.len() <= 64, "{kind}: {name}");
+            let mut characters = name.chars();
+            assert!(
+                characters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_'),
+                "{name}"
+            );
+            assert!(characters.all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-'), "{kind}: {name}");
+        }
+
+        // The model calls them by the names that it knows.
+        let calls = sent.iter().enumerate();
+        let answer = calls.fold(Answer::new(), |answer, (n, name)| answer.call(name, json!({"n": n})));
+        fakes.answer(answer);
+        let called = ask_with(&messages).await;
+        let calls: Vec<_> = called.tool_calls().cloned().collect();
+        let names: Vec<_> = calls.iter().map(|call| call.name.as_str()).collect();
+        let own: Vec<_> = tools.tools().iter().map(|tool| tool.name.as_str()).collect();
+        assert_eq!(names, own, "{kind}");
+        let results = calls.iter().map(|call| {
+            let outcome = Arc::new(Outcome::Success(ToolOutput::text(format!("ran {}", call.arguments))));
+            Part::ToolResult(ToolResult::new(call.id, call.name.clone(), outcome))
+        });
+        let results = Message { role: MessageRole::Tool, parts: results.collect() };
+        messages.extend([called, results]);
+
+        // And reads of what it called by those names as well.
+        fakes.answer(Answer::text("All done."));
+        assert_eq!(ask_with(&messages).await.text(), "All done.", "{kind}");
+        let said = fakes.requests().pop().unwrap().said;
+        let called: Vec<_> =
+            said.messages.iter().flat_map(|message| &message.calls).map(|call| call.name.clone()).collect();
+        let answered: Vec<_> = said.results().iter().map(|result| result.name.clone()).collect();
+        assert_eq!((&called, &answered, &said.tools), (&sent, &sent, &sent), "{kind}");
     }
 }
 

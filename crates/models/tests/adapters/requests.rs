@@ -40,7 +40,7 @@ fn call(id: &str, name: &str, arguments: &str, opaque: Option<Opaque>) -> Part {
 
 fn result(id: &str, name: &str, outcome: Outcome) -> Part {
     let outcome = Arc::new(outcome);
-    Part::ToolResult(ToolResult { call_id: id.parse().unwrap(), name: name.to_owned(), outcome })
+    Part::ToolResult(ToolResult::new(id.parse().unwrap(), name.to_owned(), outcome))
 }
 
 fn success(content: Vec<ContentPart>, structured: Option<&str>) -> Outcome {

@@ -84,7 +84,7 @@ fn call(n: u8, name: &str, arguments: &str) -> ToolCall {
 }
 
 fn result(n: u8, name: &str, outcome: Outcome) -> Part {
-    Part::ToolResult(ToolResult { call_id: id(n), name: name.to_owned(), outcome: Arc::new(outcome) })
+    Part::ToolResult(ToolResult::new(id(n), name.to_owned(), Arc::new(outcome)))
 }
 
 fn said(text: &str) -> Outcome {

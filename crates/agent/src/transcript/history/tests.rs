@@ -46,7 +46,7 @@ async fn what_is_stored_is_loaded_as_it_was_said() {
     let id = CallId::new();
     let answer = Message { role: MessageRole::Assistant, parts: vec![Part::text("I look"), call(id)] };
     let outcome = Arc::new(Outcome::Success(ToolOutput::text("87")));
-    let result = Part::ToolResult(ToolResult { call_id: id, name: "phone__battery".to_owned(), outcome });
+    let result = Part::ToolResult(ToolResult::new(id, "phone__battery".to_owned(), outcome));
     let results = Message { role: MessageRole::Tool, parts: vec![result] };
     let end = Message::assistant("87 %, I th");
     let new = vec![stored(&answer, false), stored(&results, false), stored(&end, true)];
@@ -130,11 +130,7 @@ async fn the_records_of_calls_know_what_was_not_said_any_more() {
         attempts: 1,
         notes: None,
     }));
-    let result = ToolResult {
-        call_id: said,
-        name: "x".to_owned(),
-        outcome: Arc::new(Outcome::Success(ToolOutput::text("1"))),
-    };
+    let result = ToolResult::new(said, "x".to_owned(), Arc::new(Outcome::Success(ToolOutput::text("1"))));
     let entry = |message: Message| {
         let new = stored(&message, false);
         read(&MessageRecord {

@@ -11,11 +11,7 @@ fn id() -> CallId {
 }
 
 fn result(outcome: Outcome) -> Part {
-    Part::ToolResult(ToolResult {
-        call_id: id(),
-        name: "phone__battery".to_owned(),
-        outcome: Arc::new(outcome),
-    })
+    Part::ToolResult(ToolResult::new(id(), "phone__battery".to_owned(), Arc::new(outcome)))
 }
 
 fn picture() -> ContentPart {

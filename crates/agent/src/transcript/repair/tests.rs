@@ -21,11 +21,11 @@ fn called(number: u8, arguments: &str, is_cut: bool) -> Part {
 }
 
 fn result(number: u8, text: &str) -> Part {
-    Part::ToolResult(ToolResult {
-        call_id: id(number),
-        name: format!("tool_{number}"),
-        outcome: Arc::new(Outcome::Success(ToolOutput::text(text))),
-    })
+    Part::ToolResult(ToolResult::new(
+        id(number),
+        format!("tool_{number}"),
+        Arc::new(Outcome::Success(ToolOutput::text(text))),
+    ))
 }
 
 fn said(role: MessageRole, parts: impl Into<Vec<Part>>) -> Message {
@@ -178,11 +178,11 @@ fn results_come_right_behind_their_calls_in_their_order() {
 
 #[test]
 fn a_result_that_no_call_asked_for_becomes_a_text() {
-    let failed = Part::ToolResult(ToolResult {
-        call_id: id(9),
-        name: "gone".to_owned(),
-        outcome: Arc::new(Outcome::Error(ToolError::new(Code::Timeout, "too late").with_hint("try again"))),
-    });
+    let failed = Part::ToolResult(ToolResult::new(
+        id(9),
+        "gone".to_owned(),
+        Arc::new(Outcome::Error(ToolError::new(Code::Timeout, "too late").with_hint("try again"))),
+    ));
     let (messages, done) = mended(vec![tool([result(1, "87"), failed]), user("go on")]);
     let head = |name: &str| format!("[A result of the tool {name}, whose call is not in this conversation]");
     let expected = vec![
@@ -298,11 +298,11 @@ fn part() -> impl Strategy<Value = Part> {
         text.clone().prop_map(|data| Part::Image { data, mime_type: "image/png".to_owned() }),
         (0..5_u8, text.clone(), any::<bool>()).prop_map(|(number, text, cut)| called(number, &text, cut)),
         (0..5_u8, text.clone()).prop_map(|(number, text)| result(number, &text)),
-        (0..5_u8, text).prop_map(|(number, text)| Part::ToolResult(ToolResult {
-            call_id: id(number),
-            name: "failed".to_owned(),
-            outcome: Arc::new(Outcome::Error(ToolError::new(Code::ToolFailed, text))),
-        })),
+        (0..5_u8, text).prop_map(|(number, text)| Part::ToolResult(ToolResult::new(
+            id(number),
+            "failed".to_owned(),
+            Arc::new(Outcome::Error(ToolError::new(Code::ToolFailed, text)))
+        ))),
     ]
 }
 

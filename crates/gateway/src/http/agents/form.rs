@@ -29,11 +29,11 @@ impl PartialSchema for AgentForm {
     fn schema() -> RefOr<Schema> {
         let form = closed()
             .description(Some("An agent; docs/agents.md says what its fields are."))
-            .property("description", text("What it is for, for people.", 1024))
-            .property("prompt", text("What its model is told before anything else.", 16 << 10))
+            .property("description", text("What it is for, for people: at most 4 KiB."))
+            .property("prompt", text("What its model is told before anything else: at most 256 KiB."))
             .property(
                 "model",
-                maybe_text("The model that answers, as `NAME/ID`.", "^[a-z][a-z0-9-]{0,31}/[!-~]{1,100}$"),
+                maybe_text("The model that answers, as `NAME/ID`.", "^[!-.0-~]{1,64}(/[!-~]{1,128})?$"),
             )
             .property("options", options())
             .property("tools", tools())
@@ -66,8 +66,8 @@ fn closed() -> ObjectBuilder {
         .additional_properties(Some(AdditionalProperties::<Schema>::FreeForm(false)))
 }
 
-fn text(words: &str, longest: usize) -> ObjectBuilder {
-    ObjectBuilder::new().schema_type(Type::String).max_length(Some(longest)).description(Some(words))
+fn text(words: &str) -> ObjectBuilder {
+    ObjectBuilder::new().schema_type(Type::String).description(Some(words))
 }
 
 /// A field that may be null as well as left out.

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use toolway_agent::turn::TurnInput;
 use toolway_types::ContentPart;
 use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, OneOfBuilder, Schema, Type};
+use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, OneOfBuilder, Schema, SchemaType, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::chat::input::{self, MAX_ATTACHMENTS, MAX_TEXT};
@@ -72,15 +72,24 @@ impl PartialSchema for ChatForms {
             .max_length(Some(MAX_TEXT))
             .pattern(Some(r"\S"))
             .description(Some("What is said; not only white space."));
-        let with_text =
-            form().property("content", text).required("content").property("attachments", attachments(0));
+        let not_again =
+            || flag("The last message is not answered again.").enum_values(Some([Some(false), None]));
+        let with_text = form()
+            .property("content", text)
+            .required("content")
+            .property("attachments", attachments(0).schema_type(or_null(Type::Array)))
+            .property("regenerate", not_again());
+        let no_text = ObjectBuilder::new().schema_type(or_null(Type::String)).pattern(Some(r"^\s*$"));
         let without = form()
             .property("attachments", attachments(1))
             .required("attachments")
-            .property("content", ObjectBuilder::new().schema_type(Type::Null));
+            .property("content", no_text.max_length(Some(MAX_TEXT)))
+            .property("regenerate", not_again());
         let again = form()
             .property("regenerate", flag("The last message is answered again.").enum_values(Some([true])))
-            .required("regenerate");
+            .required("regenerate")
+            .property("content", ObjectBuilder::new().schema_type(Type::Null))
+            .property("attachments", attachments(0).max_items(Some(0)).schema_type(or_null(Type::Array)));
         RefOr::T(OneOfBuilder::new().item(with_text).item(without).item(again).into())
     }
 }
@@ -93,7 +102,9 @@ impl ToSchema for ChatForms {
 
 fn form() -> ObjectBuilder {
     let short = |words: &str| match ShortText::schema() {
-        RefOr::T(Schema::Object(text)) => ObjectBuilder::from(text).description(Some(words)),
+        RefOr::T(Schema::Object(text)) => {
+            ObjectBuilder::from(text).schema_type(or_null(Type::String)).description(Some(words))
+        }
         _ => ObjectBuilder::new(),
     };
     ObjectBuilder::new()
@@ -112,8 +123,13 @@ fn form() -> ObjectBuilder {
         )
 }
 
+/// A field that may be null as well as left out.
+fn or_null(kind: Type) -> SchemaType {
+    SchemaType::from_iter([kind, Type::Null])
+}
+
 fn flag(words: &str) -> ObjectBuilder {
-    ObjectBuilder::new().schema_type(Type::Boolean).description(Some(words))
+    ObjectBuilder::new().schema_type(or_null(Type::Boolean)).description(Some(words))
 }
 
 fn attachments(least: usize) -> ArrayBuilder {

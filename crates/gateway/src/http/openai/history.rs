@@ -128,7 +128,7 @@ fn result(place: &str, message: &Said, known: &Known) -> Result<Part, DoorError>
     };
     let output = ToolOutput::text(texts(place, message.content.as_ref())?);
     let outcome = Arc::new(Outcome::Success(output));
-    Ok(Part::ToolResult(ToolResult { call_id: *call_id, name: name.clone(), outcome }))
+    Ok(Part::ToolResult(ToolResult { verbatim: true, ..ToolResult::new(*call_id, name.clone(), outcome) }))
 }
 
 /// A content that may be nothing but text.
