@@ -97,10 +97,14 @@ async def test_connecting_session_id_is_echoed_and_else_made(net):
     assert len(ids) == 2 and wanted not in ids
 
 
-async def test_connecting_the_query_session_named_null_is_only_a_name(net):
-    """v1 clients read a null as the text "null" and come back with it."""
-    socket = await net.socket("/ws/chat", await net.pair("companion"), query={"session_id": "null"}, v1=True)
-    assert (await socket.expect("session_start"))["session_id"] == "null"
+async def test_connecting_the_query_session_named_null_counts_as_none(net):
+    """v1 clients read a missing field as the text "null" and come back with it, each of them."""
+    sockets = [
+        await net.socket("/ws/chat", await net.pair("companion"), query={"session_id": "null"}, v1=True)
+        for _ in range(2)
+    ]
+    ids = {(await socket.expect("session_start"))["session_id"] for socket in sockets}
+    assert len(ids) == 2 and "null" not in ids
 
 
 async def test_connecting_v2_is_told_source_resume_token_heartbeat_and_limits(net):

@@ -149,6 +149,12 @@ async fn put(
     if given.as_str() != Some(name.as_str()) {
         return Err(ApiError::malformed("name is not the name in the path").with_hint("leave it out"));
     }
+    // A list in order would be taken for their fields.
+    for field in ["options", "limits"] {
+        if body.get(field).is_some_and(|given| !given.is_object()) {
+            return Err(ApiError::malformed(format!("{field} is no object")));
+        }
+    }
     let definition: AgentDefinition = serde_json::from_value(Value::Object(body)).map_err(|error| {
         ApiError::malformed(format!("the agent has the wrong form: {error}"))
             .with_hint("docs/agents.md says what an agent may be")

@@ -18,7 +18,7 @@ use toolway_types::RawJson;
 use utoipa::ToSchema;
 
 use super::error::ErrorBody;
-use super::event_stream::{Reader, follow};
+use super::event_stream::{Reader, StreamEvent, follow};
 use super::resources::{Resources, resources};
 use super::{ApiError, JsonBody, PathOf};
 use crate::access::{Caller, Owner};
@@ -162,7 +162,7 @@ pub(super) fn event_of(event: &QuestionEvent) -> Option<Event> {
     path = "/api/approvals/watch",
     tag = "approvals",
     responses(
-        (status = 200, description = "The questions as they come.", content_type = "text/event-stream", body = String),
+        (status = 200, description = "The questions as they come.", content_type = "text/event-stream", body = StreamEvent),
         (status = 429, description = "Too many event streams are open.", body = ErrorBody),
     )
 )]

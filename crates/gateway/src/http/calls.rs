@@ -21,7 +21,7 @@ use utoipa::ToSchema;
 use self::query::asks_for_calls;
 use self::view::{CallView, WholeCall};
 use super::error::ErrorBody;
-use super::event_stream::{Reader, follow};
+use super::event_stream::{Reader, StreamEvent, follow};
 use super::resources::{Resources, resources};
 use super::{ApiError, PathOf, QueryOf};
 use crate::access::{Caller, TokenState};
@@ -143,7 +143,7 @@ fn no_such_call(id: &str) -> ApiError {
     path = "/api/calls/tail",
     tag = "calls",
     responses(
-        (status = 200, description = "The calls as they end.", content_type = "text/event-stream", body = String),
+        (status = 200, description = "The calls as they end.", content_type = "text/event-stream", body = StreamEvent),
         (status = 429, description = "Too many event streams are open.", body = ErrorBody),
     )
 )]

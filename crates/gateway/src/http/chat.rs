@@ -23,6 +23,7 @@ use utoipa::ToSchema;
 
 use self::body::{ChatBody, ChatForms};
 use super::error::ErrorBody;
+use super::event_stream::StreamEvent;
 use super::extract::{expect_json, parse_json, read_body};
 use super::resources::{Resources, resources};
 use super::{ApiError, approvals};
@@ -105,7 +106,7 @@ struct Start<'a> {
     request_body = ChatForms,
     responses(
         (status = 200, description = "The turn.", content(
-            (String = "text/event-stream"),
+            (StreamEvent = "text/event-stream"),
             (ChatAnswer = "application/json"),
         )),
         (status = 403, description = "The session is another's, or the token is bound to another agent.",

@@ -5,12 +5,23 @@ use std::sync::Arc;
 
 use axum::response::sse::Event;
 use futures_util::{Stream, stream};
+use serde::Serialize;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
+use utoipa::ToSchema;
 
 use crate::access::TokenState;
 use crate::state::{App, NoRoomForStream};
+
+/// One event of a stream, as its description has it.
+#[derive(Serialize, ToSchema)]
+pub(super) struct StreamEvent {
+    /// The event's type.
+    event: String,
+    /// A JSON object as text.
+    data: String,
+}
 
 /// Whose stream it is, with its place among the streams that may be open.
 pub(super) struct Reader {

@@ -46,7 +46,7 @@ struct ListQuery {
     /// Of this principal: a token's id. For the owner.
     #[param(nullable = false)]
     principal: Option<String>,
-    /// Only the caller's own, which for all but the owner is so anyway.
+    /// Only the caller's own, which for all but the owner is so anyway; `principal` does not count then.
     #[serde(default)]
     mine: bool,
     /// The `next` of the page before, with the same filters.

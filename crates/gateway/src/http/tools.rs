@@ -14,6 +14,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::conversion::Conversion;
 use super::error::{ErrorBody, ErrorWords};
+use super::event_stream::StreamEvent;
 use super::extract::{expect_json, parse_optional_json, read_body};
 use super::given::optional_whole;
 use super::resources::{Resources, resources};
@@ -272,7 +273,7 @@ impl CallAnswer {
     responses(
         (status = 200, description = "The outcome.", content(
             (CallAnswer = "application/json"),
-            (String = "text/event-stream"),
+            (StreamEvent = "text/event-stream"),
         )),
         (status = 409, description = "The idempotency key was used for another call.", body = CallAnswer),
         (status = 415, description = "The body is not JSON.", body = ErrorBody),
