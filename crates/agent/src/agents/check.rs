@@ -21,6 +21,8 @@ const MAX_MODEL: usize = 256;
 /// Most texts at which a model stops.
 const MAX_STOPS: usize = 16;
 
+/// Most tools of which a model can be told at once.
+const MAX_TOOLS: usize = 100_000;
 /// Most tokens of an answer that can be asked for.
 const MAX_TOKENS: u64 = 1_000_000_000_000;
 /// Most that a seed may be, on either side of 0.
@@ -49,6 +51,9 @@ pub(super) fn check(agent: &AgentDefinition) -> Result<AgentScope, Vec<AgentProb
     }
     check_options(agent, &mut problems);
     check_limits(agent.limits, &mut problems);
+    if agent.max_tools.is_some_and(|most| most > MAX_TOOLS) {
+        problems.note("max_tools", format!("it is more than {MAX_TOOLS}"));
+    }
     if agent.max_tools == Some(0) {
         problems.note("max_tools", "it is 0; write tools = [] where it is to have none");
     }

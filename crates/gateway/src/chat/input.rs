@@ -52,6 +52,8 @@ pub(crate) enum BadAttachment {
     Base64,
     /// Too long a text.
     TooLong,
+    /// A text of nothing but white space.
+    Blank,
     /// Something else.
     Kind(&'static str),
 }
@@ -64,6 +66,7 @@ impl fmt::Display for BadAttachment {
             }
             Self::Base64 => f.write_str("its data is not base64"),
             Self::TooLong => write!(f, "its text is longer than {MAX_TEXT} bytes"),
+            Self::Blank => f.write_str("it is empty"),
             Self::Kind(kind) => write!(f, "{kind} can't be sent to a model; pictures and texts can"),
         }
     }
@@ -111,7 +114,11 @@ fn attached(part: &ContentPart) -> Result<Part, BadAttachment> {
 }
 
 fn bounded(text: String) -> Result<Part, BadAttachment> {
-    if text.len() > MAX_TEXT { Err(BadAttachment::TooLong) } else { Ok(Part::text(text)) }
+    match text.trim().is_empty() {
+        _ if text.len() > MAX_TEXT => Err(BadAttachment::TooLong),
+        true => Err(BadAttachment::Blank),
+        false => Ok(Part::text(text)),
+    }
 }
 
 /// A picture, where models read its form and its data is what it says.

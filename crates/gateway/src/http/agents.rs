@@ -155,7 +155,9 @@ async fn put(
             return Err(ApiError::malformed(format!("{field} is no object")));
         }
     }
-    let definition: AgentDefinition = serde_json::from_value(Value::Object(body)).map_err(|error| {
+    let mut body = Value::Object(body);
+    make_whole(&mut body);
+    let definition: AgentDefinition = serde_json::from_value(body).map_err(|error| {
         ApiError::malformed(format!("the agent has the wrong form: {error}"))
             .with_hint("docs/agents.md says what an agent may be")
     })?;
@@ -163,6 +165,23 @@ async fn put(
     tracing::info!(agent = name, "an agent was made or changed");
     let shown = AgentShown::of(app.chat.agents.view(&name)?, &token);
     Ok((if is_new { StatusCode::CREATED } else { StatusCode::OK }, Json(shown)))
+}
+
+/// Whole numbers that are written with a fraction of nothing (`5.0`) are whole numbers in JSON Schema.
+fn make_whole(body: &mut Value) {
+    const WHOLE: &[&str] = &["/max_tools", "/limits/rounds", "/options/max_output_tokens", "/options/seed"];
+    /// Up to here a floating-point number tells one whole number from the next.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    for path in WHOLE {
+        if let Some(field) = body.pointer_mut(path)
+            && let Some(number) = field.as_f64().filter(|it| field.is_f64() && it.fract() == 0.0)
+            && number.abs() <= EXACT
+        {
+            #[allow(clippy::cast_possible_truncation, reason = "it is whole and in the range")]
+            let whole = number as i64;
+            *field = whole.into();
+        }
+    }
 }
 
 /// Remove an agent

@@ -47,7 +47,7 @@ impl PartialSchema for AgentForm {
                 "max_tools",
                 maybe(Type::Integer, "Most tools that its model is told of at once.")
                     .minimum(Some(1.0))
-                    .maximum(Some(f64::from(u32::MAX))),
+                    .maximum(Some(100_000.0)),
             );
         RefOr::T(form.into())
     }

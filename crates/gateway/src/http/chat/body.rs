@@ -138,7 +138,14 @@ fn attachments(least: usize) -> ArrayBuilder {
         .schema_type(Type::Object)
         .property("type", kind("text"))
         .required("type")
-        .property("text", ObjectBuilder::new().schema_type(Type::String).max_length(Some(MAX_TEXT)))
+        .property(
+            "text",
+            ObjectBuilder::new()
+                .schema_type(Type::String)
+                .max_length(Some(MAX_TEXT))
+                .pattern(Some(r"\S"))
+                .description(Some("Not only white space.")),
+        )
         .required("text");
     let image = ObjectBuilder::new()
         .schema_type(Type::Object)
