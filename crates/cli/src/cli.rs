@@ -59,8 +59,7 @@ pub(crate) enum Command {
     /// Talk to an agent, here or in one message; its tool calls are shown as they happen
     Chat(Box<chat::ChatArgs>),
     /// The conversations that are kept: list, show, rename, delete, export
-    #[command(subcommand)]
-    Sessions(sessions::SessionsCommand),
+    Sessions(sessions::SessionsArgs),
     /// What conversations took: tokens and cost by day, model, agent or tool
     Usage(usage::UsageArgs),
     /// What models cost: list, import

@@ -9,10 +9,6 @@ use sqlx::{ConnectOptions, SqliteConnection, SqlitePool};
 use crate::options::{Durability, StoreOptions};
 
 /// Pages in the write-ahead log at which SQLite itself moves them to the database while it commits. A
-/// What the connection that writes keeps of the database's pages, in SQLite's way of saying it: 512 KiB.
-pub(crate) const WRITER_CACHE: &str = "-512";
-/// The same while much is written that nothing reads again: 128 KiB.
-pub(crate) const SMALL_CACHE: &str = "-128";
 /// backstop: normally that is done beside the writer, long before.
 const CHECKPOINT_BACKSTOP: &str = "16384";
 /// Bytes of the write-ahead log's file that are kept after it was emptied.
@@ -59,7 +55,7 @@ impl Connector {
         self.plain("toolway-sqlite")
             .pragma("synchronous", synchronous)
             .pragma("fullfsync", "ON")
-            .pragma("cache_size", WRITER_CACHE)
+            .pragma("cache_size", "-512")
             .pragma("wal_autocheckpoint", CHECKPOINT_BACKSTOP)
             .pragma("journal_size_limit", LOG_KEPT)
             .statement_cache_capacity(WRITER_STATEMENTS)

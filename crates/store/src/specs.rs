@@ -12,11 +12,10 @@ use std::sync::atomic::Ordering;
 
 use serde::Serialize;
 use sqlx::sqlite::SqliteRow;
-use sqlx::{AssertSqlSafe, Connection, Row, SqliteConnection, SqliteExecutor};
+use sqlx::{Connection, Row, SqliteConnection, SqliteExecutor};
 use toolway_types::Slug;
 
 use crate::call_row::{Columns, parsed};
-use crate::connect::{SMALL_CACHE, WRITER_CACHE};
 use crate::error::StoreError;
 use crate::store::Store;
 
@@ -28,9 +27,7 @@ const MAX_TOOLS: usize = 16_384;
 /// Most bytes of documents that are kept of one source.
 const MAX_BYTES: usize = 64 << 20;
 /// Most tools that one statement writes.
-const LINES: usize = 64;
-/// So many tools in one go are many.
-const MANY: usize = 64;
+const LINES: usize = 4096;
 /// Most documents that are swept at a time.
 const SWEPT: i64 = 500;
 
@@ -350,37 +347,17 @@ struct Line<'s> {
 }
 
 /// Writes what is new. Answers what is known now of the tools, and how many bytes were written.
-///
-/// The documents of many tools fill the cache of pages with what nothing reads again, so it is smaller meanwhile.
 async fn write(
     conn: &mut SqliteConnection,
     notes: &[SourceNotes],
     at_ms: i64,
 ) -> Result<(HashMap<Slug, Vec<SpecRow>>, usize), StoreError> {
-    let is_large = notes.iter().map(|(_, specs)| specs.len()).sum::<usize>() > MANY;
-    if is_large {
-        cache(conn, SMALL_CACHE).await;
-    }
-    let written = write_new(conn, notes, at_ms).await;
-    if is_large {
-        cache(conn, WRITER_CACHE).await;
-    }
-    written
-}
-
-/// Sets how much the connection's cache of pages holds, in SQLite's way of saying it.
-async fn cache(conn: &mut SqliteConnection, size: &str) {
-    let set = sqlx::raw_sql(AssertSqlSafe(format!("PRAGMA cache_size = {size}")));
-    if let Err(error) = set.execute(conn).await {
-        tracing::debug!(%error, "the size of the cache of pages could not be set");
-    }
-}
-
-async fn write_new(
-    conn: &mut SqliteConnection,
-    notes: &[SourceNotes],
-    at_ms: i64,
-) -> Result<(HashMap<Slug, Vec<SpecRow>>, usize), StoreError> {
+    const TOOLS: &str = "INSERT INTO tool_specs (source, tool, approved, current) \
+         SELECT value ->> 'source', value ->> 'tool', unhex(value ->> 'fingerprint'), \
+         unhex(value ->> 'fingerprint') FROM json_each(?1) WHERE true \
+         ON CONFLICT (source, tool) DO UPDATE SET current = excluded.current, \
+         changed_ms = CASE WHEN approved = excluded.current THEN NULL ELSE ?2 END \
+         WHERE current <> excluded.current";
     let noted = pairs(
         notes.iter().flat_map(|(source, specs)| specs.iter().map(move |spec| (source, spec.tool.as_str()))),
     );
@@ -388,7 +365,7 @@ async fn write_new(
     let mut transaction = conn.begin_with("BEGIN IMMEDIATE").await.map_err(failed())?;
     let known = of_pairs(&mut *transaction, &noted).await?;
     let mut documents = Documents::default();
-    let (mut lines, mut bytes) = (Vec::with_capacity(LINES), 0);
+    let mut lines = Vec::new();
     for (source, specs) in notes {
         let held = count_of(&mut *transaction, source).await?;
         let known = known.get(source).map(Vec::as_slice).unwrap_or_default();
@@ -401,16 +378,18 @@ async fn write_new(
             documents.write(&mut transaction, spec, &mut room).await.map_err(failed())?;
             let (source, fingerprint) = (source.as_str(), hex(&spec.fingerprint));
             lines.push(Line { source, tool: &spec.tool, fingerprint });
-            if lines.len() == LINES {
-                bytes += write_lines(&mut transaction, &mut lines, at_ms).await.map_err(failed())?;
-            }
         }
     }
-    bytes += write_lines(&mut transaction, &mut lines, at_ms).await.map_err(failed())?;
-    if bytes == 0 {
+    if lines.is_empty() {
         return Ok((known, 0));
     }
-    bytes += documents.bytes;
+    let mut bytes = documents.bytes;
+    for lines in lines.chunks(LINES) {
+        let lines = serde_json::to_string(lines).unwrap_or_default();
+        bytes += lines.len();
+        let query = sqlx::query(TOOLS).bind(lines).bind(at_ms);
+        query.execute(&mut *transaction).await.map_err(failed())?;
+    }
     let rows = of_pairs(&mut *transaction, &noted).await?;
     transaction.commit().await.map_err(failed())?;
     // The pages with the documents would stay in the cache, and nothing reads them again.
@@ -419,28 +398,6 @@ async fn write_new(
         tracing::debug!(%error, "the cache of pages could not be emptied");
     }
     Ok((rows, bytes))
-}
-
-/// Writes lines; answers how many bytes they took.
-async fn write_lines(
-    conn: &mut SqliteConnection,
-    lines: &mut Vec<Line<'_>>,
-    at_ms: i64,
-) -> Result<usize, sqlx::Error> {
-    const TOOLS: &str = "INSERT INTO tool_specs (source, tool, approved, current) \
-         SELECT value ->> 'source', value ->> 'tool', unhex(value ->> 'fingerprint'), \
-         unhex(value ->> 'fingerprint') FROM json_each(?1) WHERE true \
-         ON CONFLICT (source, tool) DO UPDATE SET current = excluded.current, \
-         changed_ms = CASE WHEN approved = excluded.current THEN NULL ELSE ?2 END \
-         WHERE current <> excluded.current";
-    if lines.is_empty() {
-        return Ok(0);
-    }
-    let text = serde_json::to_string(lines).unwrap_or_default();
-    lines.clear();
-    let bytes = text.len();
-    sqlx::query(TOOLS).bind(text).bind(at_ms).execute(conn).await?;
-    Ok(bytes)
 }
 
 /// The documents of one transaction.

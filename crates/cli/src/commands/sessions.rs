@@ -17,6 +17,16 @@ use crate::print::table::{Cell, Column, Table};
 use crate::report::Done;
 pub(crate) use export::export;
 
+/// What `sessions` takes: where nothing is to be done with them they are listed.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct SessionsArgs {
+    #[command(subcommand)]
+    command: Option<SessionsCommand>,
+    #[command(flatten)]
+    list: ListArgs,
+}
+
 /// What to do with conversations.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionsCommand {
@@ -172,8 +182,8 @@ impl Message {
 }
 
 /// Runs the command.
-pub(crate) async fn run(command: SessionsCommand, context: &Context) -> Done {
-    match command {
+pub(crate) async fn run(args: SessionsArgs, context: &Context) -> Done {
+    match args.command.unwrap_or(SessionsCommand::List(args.list)) {
         SessionsCommand::List(args) => list(&args, context).await,
         SessionsCommand::Show(args) => show::run(&args, context).await,
         SessionsCommand::Rename(args) => rename(&args, context).await,

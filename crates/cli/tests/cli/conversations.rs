@@ -84,7 +84,7 @@ fn a_question_is_answered_with_a_tool_and_all_of_it_is_kept() {
     assert_eq!(calls["calls"][0]["tool"], "builtin/get_current_time");
     assert_eq!(calls["calls"][0]["agent"], "default");
     folder.run(["chat", "And what time is it now?", "--session", "last"]).done();
-    assert_eq!(folder.json(&["sessions", "list"])["sessions"].as_array().unwrap().len(), 1);
+    assert_eq!(folder.json(&["sessions"])["sessions"].as_array().unwrap().len(), 1);
 
     folder.run(["sessions", "rename", &id, "Of time"]).done();
     assert_eq!(folder.json(&["sessions", "list", "--search", "of TIME"])["sessions"][0]["title"], "Of time");

@@ -23,6 +23,7 @@ pub(super) struct Message<'a> {
     pub(super) session_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) agent: Option<&'a str>,
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) content: String,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub(super) attachments: Vec<Attachment>,
