@@ -13,7 +13,7 @@ pub use report::{UsageBy, UsageFilter, UsageRow};
 pub use request::{ModelRequestRecord, RequestStatus};
 pub use tools::ToolUsageRow;
 
-pub(crate) use request::write;
+pub(crate) use request::push;
 
 const READING: &str = "read of what was used";
 const WRITING: &str = "writing of a request to a model";

@@ -67,6 +67,8 @@ impl Conversations {
                 opening,
             })
             .await?;
+        // Of a new session nothing else could be read.
+        let all_there_is: Vec<_> = message.filter(|_| begun.is_new_session).into_iter().collect();
         let title_is_wanted = settings.titles && known.is_none_or(|known| known.title_by == TitleBy::Nobody);
         let task = Task {
             around: Arc::clone(&self.around),
@@ -81,7 +83,7 @@ impl Conversations {
             settings,
             place: Place::Session { id: session, next: begun.next },
             wishes: Wishes::default(),
-            said: Loaded::default(),
+            said: Loaded { entries: entries_of(all_there_is), ..Loaded::default() },
         };
         let viewer = seat.turn.audience.join(&seat.turn.id).ok_or(TurnRefused::ShuttingDown)?;
         let this = Arc::clone(self);
@@ -158,7 +160,11 @@ impl Conversations {
         let Place::Session { id: session, .. } = task.place.clone() else { return };
         let (turn, principal, agent) =
             (Arc::clone(&task.id), Arc::clone(&task.principal), Arc::clone(&task.agent));
-        let (end, question) = match self.around.keeper.load(&session).await {
+        let loaded = match std::mem::take(&mut task.said) {
+            nothing if nothing.entries.is_empty() => self.around.keeper.load(&session).await,
+            all_there_is => Ok(all_there_is),
+        };
+        let (end, question) = match loaded {
             Err(error) => (self.could_not_load(&turn, &error).await, None),
             Ok(said) => {
                 task.said = said;

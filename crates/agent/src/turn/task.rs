@@ -196,7 +196,14 @@ impl Task {
             self.tell(TurnEvent::DebugPrompt(prompt::shown(&request))).await;
         }
         state.aside = None;
-        let answer = self.ask(state, &model, request).await;
+        // The results of the last calls are kept while the model reads them; the records of the calls have them too.
+        let (unkept, requests) = (std::mem::take(&mut state.unkept), std::mem::take(&mut state.requests));
+        if let Place::Session { next, .. } = &mut self.place {
+            *next += unkept.len() as u64;
+        }
+        let (kept, answer) =
+            tokio::join!(self.keep_these(unkept, requests), self.ask(state, &model, request));
+        self.note_kept(kept)?;
         self.take(state, answer).await
     }
 
@@ -478,7 +485,7 @@ impl Task {
             let hint = "raise options.max_output_tokens of the agent, or ask for less at a time";
             return failed(TurnFailureCode::LimitReached, message, Some(hint.to_owned()));
         }
-        self.keep(state).await
+        ControlFlow::Continue(())
     }
 
     /// Gives calls that are not made their results, so that the conversation can be sent again.

@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use sqlx::{Connection, QueryBuilder, Sqlite, SqliteConnection};
+use sqlx::sqlite::SqliteRow;
+use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
 use super::drafts::Draft;
 use super::record::{NewMessage, StoredRole, TURN_COLUMNS, TokenCounts, TurnRecord, TurnState};
@@ -212,20 +213,22 @@ struct Said<'t> {
 }
 
 async fn begin(conn: &mut SqliteConnection, turn: NewTurn) -> Result<Begun, StoreError> {
-    const FIND: &str = "SELECT principal, messages, bytes FROM sessions WHERE id = ?";
-    const MAKE: &str = "INSERT INTO sessions (id, principal, agent, title_by, created_ms, updated_ms, messages, bytes) \
-         VALUES (?1, ?2, ?3, 0, ?4, ?4, 0, 0)";
-    const TURN: &str = "INSERT INTO turns (id, session, answers, state, replaced, started_ms, rounds, calls) \
-         VALUES (?, ?, ?, 0, 0, ?, 0, 0)";
+    let begun = begin_within(conn, turn).await;
+    if begun.is_err() {
+        roll_back(conn).await;
+    }
+    begun
+}
+
+async fn begin_within(conn: &mut SqliteConnection, turn: NewTurn) -> Result<Begun, StoreError> {
     let failed = || StoreError::database(WRITING);
-    let mut transaction = conn.begin_with("BEGIN IMMEDIATE").await.map_err(failed())?;
-    let found = sqlx::query(FIND)
-        .bind(turn.session.clone())
-        .fetch_optional(&mut *transaction)
-        .await
-        .map_err(failed())?;
+    let mut script =
+        QueryBuilder::new("BEGIN IMMEDIATE; SELECT principal, messages, bytes FROM sessions WHERE id = ");
+    script.push_bind(turn.session.clone());
+    let found = script.build().fetch_optional(&mut *conn).await.map_err(failed())?;
     let mut place = Place { session: turn.session.clone(), messages: 0, bytes: 0, has_draft: false };
     let is_new_session = found.is_none();
+    let mut script = QueryBuilder::new("");
     match (&found, &turn.opening) {
         (Some(row), _) => {
             let columns = Columns(row);
@@ -237,40 +240,37 @@ async fn begin(conn: &mut SqliteConnection, turn: NewTurn) -> Result<Begun, Stor
         (None, TurnOpening::Again { .. }) => {
             return Err(StoreError::Missing { what: "conversation", id: turn.session });
         }
-        (None, TurnOpening::Message(_)) => {
-            sqlx::query(MAKE)
-                .bind(turn.session.clone())
-                .bind(turn.principal.clone())
-                .bind(turn.agent.clone())
-                .bind(turn.started_ms)
-                .execute(&mut *transaction)
-                .await
-                .map_err(failed())?;
-        }
+        (None, TurnOpening::Message(_)) => push_session(&mut script, &turn),
     }
     let answers = match &turn.opening {
         TurnOpening::Message(message) => {
             let said = std::slice::from_ref(message);
             check_room(&place, said)?;
-            write_messages(&mut transaction, &mut place, &turn.id, said, turn.started_ms).await?;
+            push_messages(&mut script, &mut place, &turn.id, said, turn.started_ms);
             place.messages
         }
         TurnOpening::Again { answers } => {
-            take_out(&mut transaction, &mut place, *answers).await?;
+            take_out(conn, &mut place, *answers).await?;
             *answers
         }
     };
-    write_place(&mut transaction, &place, turn.started_ms, Some(&turn.agent)).await?;
-    sqlx::query(TURN)
-        .bind(turn.id)
-        .bind(turn.session)
-        .bind(number(answers))
-        .bind(turn.started_ms)
-        .execute(&mut *transaction)
-        .await
-        .map_err(failed())?;
-    transaction.commit().await.map_err(failed())?;
+    push_place(&mut script, &place, turn.started_ms, Some(&turn.agent));
+    script.push(
+        "INSERT INTO turns (id, session, answers, state, replaced, started_ms, rounds, calls) VALUES (",
+    );
+    let mut values = script.separated(", ");
+    values.push_bind(turn.id).push_bind(turn.session).push_bind(number(answers));
+    values.push("0, 0").push_bind(turn.started_ms).push("0, 0");
+    script.push("); COMMIT");
+    script.build().execute(conn).await.map_err(failed())?;
     Ok(Begun { answers, next: place.messages + 1, is_new_session })
+}
+
+/// Ends a transaction that failed. Where SQLite has ended it already there is none.
+async fn roll_back(conn: &mut SqliteConnection) {
+    if let Err(error) = sqlx::query("ROLLBACK").execute(conn).await {
+        tracing::debug!(%error, "a transaction that failed was over");
+    }
 }
 
 /// Takes out what came after a person's message, and marks the turns that answered it.
@@ -310,124 +310,123 @@ async fn keep(
     said: Said<'_>,
     ending: Option<&TurnEnding>,
 ) -> Result<Appended, StoreError> {
-    const DRAFT: &str = "DELETE FROM drafts WHERE turn = ?";
-    let failed = || StoreError::database(WRITING);
-    let mut transaction = conn.begin_with("BEGIN IMMEDIATE").await.map_err(failed())?;
-    for request in said.requests {
-        usage::write(&mut transaction, request).await?;
+    match keep_within(conn, &said, ending).await {
+        Ok(kept) => kept,
+        Err(error) => {
+            roll_back(conn).await;
+            Err(error)
+        }
     }
-    let Some(mut place) = place_of(&mut transaction, said.turn).await? else {
-        transaction.commit().await.map_err(failed())?;
-        return Err(StoreError::Missing { what: "running turn", id: said.turn.to_owned() });
+}
+
+/// The outer error is one that nothing is kept after.
+async fn keep_within(
+    conn: &mut SqliteConnection,
+    said: &Said<'_>,
+    ending: Option<&TurnEnding>,
+) -> Result<Result<Appended, StoreError>, StoreError> {
+    let failed = || StoreError::database(WRITING);
+    let mut script = QueryBuilder::new("BEGIN IMMEDIATE; ");
+    for request in said.requests {
+        usage::push(&mut script, request);
+    }
+    push_place_of(&mut script, said.turn);
+    let row = script.build().fetch_optional(&mut *conn).await.map_err(failed())?;
+    let mut script = QueryBuilder::new("");
+    let Some(mut place) = row.as_ref().map(read_place).transpose()? else {
+        sqlx::query("COMMIT").execute(conn).await.map_err(failed())?;
+        return Ok(Err(StoreError::Missing { what: "running turn", id: said.turn.to_owned() }));
     };
     let first = place.messages + 1;
     let refusal =
         said.messages.iter().try_for_each(check_size).and_then(|()| check_room(&place, said.messages));
     let has_said = refusal.is_ok() && !said.messages.is_empty();
     if has_said {
-        write_messages(&mut transaction, &mut place, said.turn, said.messages, said.at_ms).await?;
+        push_messages(&mut script, &mut place, said.turn, said.messages, said.at_ms);
     }
     if let Some(ending) = ending {
-        write_ending(&mut transaction, ending).await?;
+        push_ending(&mut script, ending);
     }
     if has_said || ending.is_some() {
-        write_place(&mut transaction, &place, said.at_ms, None).await?;
+        push_place(&mut script, &place, said.at_ms, None);
         if place.has_draft {
-            let draft = sqlx::query(DRAFT).bind(said.turn.to_owned());
-            draft.execute(&mut *transaction).await.map_err(failed())?;
+            script.push("DELETE FROM drafts WHERE turn = ").push_bind(said.turn.to_owned()).push("; ");
         }
     }
-    transaction.commit().await.map_err(failed())?;
-    refusal.map(|()| Appended { first, next: place.messages + 1 })
+    script.push("COMMIT");
+    script.build().execute(conn).await.map_err(failed())?;
+    Ok(refusal.map(|()| Appended { first, next: place.messages + 1 }))
 }
 
-/// Where the session of a running turn is.
-async fn place_of(conn: &mut SqliteConnection, turn: &str) -> Result<Option<Place>, StoreError> {
-    const PLACE: &str = "SELECT s.id, s.messages, s.bytes, EXISTS (SELECT 1 FROM drafts AS d WHERE d.turn = t.id) \
-         FROM turns AS t JOIN sessions AS s ON s.id = t.session WHERE t.id = ? AND t.state = 0";
-    let row = sqlx::query(PLACE)
-        .bind(turn.to_owned())
-        .fetch_optional(conn)
-        .await
-        .map_err(StoreError::database(WRITING))?;
-    let place = |row| {
-        let columns = Columns(row);
-        Ok(Place {
-            session: columns.required(0)?,
-            messages: columns.count(1)?,
-            bytes: columns.count(2)?,
-            has_draft: columns.number(3)? != 0,
-        })
-    };
-    row.as_ref().map(place).transpose()
+/// Statements that go to SQLite together: each that goes alone is a way to another thread and back.
+type Script = QueryBuilder<Sqlite>;
+
+/// Asks where the session of a running turn is; [`read_place`] reads the answer.
+fn push_place_of(script: &mut Script, turn: &str) {
+    script
+        .push(
+            "SELECT s.id, s.messages, s.bytes, EXISTS (SELECT 1 FROM drafts AS d WHERE d.turn = t.id) \
+             FROM turns AS t JOIN sessions AS s ON s.id = t.session WHERE t.state = 0 AND t.id = ",
+        )
+        .push_bind(turn.to_owned());
 }
 
-async fn write_messages(
-    conn: &mut SqliteConnection,
-    place: &mut Place,
-    turn: &str,
-    messages: &[NewMessage],
-    at_ms: i64,
-) -> Result<(), StoreError> {
-    const MESSAGE: &str = "INSERT INTO messages (session, seq, role, cut, created_ms, turn, text, parts) \
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+fn read_place(row: &SqliteRow) -> Result<Place, StoreError> {
+    let columns = Columns(row);
+    Ok(Place {
+        session: columns.required(0)?,
+        messages: columns.count(1)?,
+        bytes: columns.count(2)?,
+        has_draft: columns.number(3)? != 0,
+    })
+}
+
+fn push_session(script: &mut Script, turn: &NewTurn) {
+    script.push(
+        "INSERT INTO sessions (id, principal, agent, created_ms, updated_ms, title_by, messages, bytes) VALUES (",
+    );
+    let mut values = script.separated(", ");
+    values.push_bind(turn.session.clone()).push_bind(turn.principal.clone()).push_bind(turn.agent.clone());
+    values.push_bind(turn.started_ms).push_bind(turn.started_ms).push("0, 0, 0");
+    script.push("); ");
+}
+
+fn push_messages(script: &mut Script, place: &mut Place, turn: &str, messages: &[NewMessage], at_ms: i64) {
     for message in messages {
         let text = fold(&message.text);
         place.messages += 1;
         place.bytes += (text.len() + message.parts.get().len()) as u64;
-        sqlx::query(MESSAGE)
-            .bind(place.session.clone())
-            .bind(number(place.messages))
-            .bind(message.role.number())
-            .bind(message.is_cut)
-            .bind(at_ms)
-            .bind(turn.to_owned())
-            .bind(text)
-            .bind(message.parts.get().to_owned())
-            .execute(&mut *conn)
-            .await
-            .map_err(StoreError::database(WRITING))?;
+        script.push("INSERT INTO messages (session, seq, role, cut, created_ms, turn, text, parts) VALUES (");
+        let mut values = script.separated(", ");
+        values.push_bind(place.session.clone()).push_bind(number(place.messages));
+        values.push_bind(message.role.number()).push_bind(message.is_cut).push_bind(at_ms);
+        values.push_bind(turn.to_owned()).push_bind(text).push_bind(message.parts.get().to_owned());
+        script.push("); ");
     }
-    Ok(())
 }
 
-async fn write_place(
-    conn: &mut SqliteConnection,
-    place: &Place,
-    at_ms: i64,
-    agent: Option<&str>,
-) -> Result<(), StoreError> {
-    const SESSION: &str = "UPDATE sessions SET messages = ?, bytes = ?, updated_ms = max(updated_ms, ?), \
-         agent = coalesce(?, agent) WHERE id = ?";
-    sqlx::query(SESSION)
-        .bind(number(place.messages))
-        .bind(number(place.bytes))
-        .bind(at_ms)
-        .bind(agent.map(str::to_owned))
-        .bind(place.session.clone())
-        .execute(conn)
-        .await
-        .map(drop)
-        .map_err(StoreError::database(WRITING))
+fn push_place(script: &mut Script, place: &Place, at_ms: i64, agent: Option<&str>) {
+    script.push("UPDATE sessions SET messages = ").push_bind(number(place.messages));
+    script.push(", bytes = ").push_bind(number(place.bytes));
+    script.push(", updated_ms = max(updated_ms, ").push_bind(at_ms);
+    script.push("), agent = coalesce(").push_bind(agent.map(str::to_owned));
+    script.push(", agent) WHERE id = ").push_bind(place.session.clone()).push("; ");
 }
 
-async fn write_ending(conn: &mut SqliteConnection, ending: &TurnEnding) -> Result<(), StoreError> {
-    const ENDING: &str = "UPDATE turns SET state = ?, ended_ms = ?, code = ?, message = ?, finish = ?, rounds = ?, \
-         calls = ?, input = ?, output = ?, cached = ?, cache_written = ?, reasoning = ?, cost = ?, currency = ? \
-         WHERE id = ?";
-    let mut query = sqlx::query(ENDING)
-        .bind(ending.state.number())
-        .bind(ending.ended_ms)
-        .bind(ending.code.clone())
-        .bind(ending.message.clone())
-        .bind(ending.finish.clone())
-        .bind(i64::from(ending.rounds))
-        .bind(i64::from(ending.calls));
+fn push_ending(script: &mut Script, ending: &TurnEnding) {
+    script.push(
+        "UPDATE turns SET (state, ended_ms, code, message, finish, rounds, calls, input, output, cached, \
+         cache_written, reasoning, cost, currency) = (",
+    );
+    let mut values = script.separated(", ");
+    values.push_bind(ending.state.number()).push_bind(ending.ended_ms).push_bind(ending.code.clone());
+    values.push_bind(ending.message.clone()).push_bind(ending.finish.clone());
+    values.push_bind(i64::from(ending.rounds)).push_bind(i64::from(ending.calls));
     for count in ending.tokens.numbers() {
-        query = query.bind(count);
+        values.push_bind(count);
     }
-    query = query.bind(ending.cost).bind(ending.currency.clone()).bind(ending.turn.clone());
-    query.execute(conn).await.map(drop).map_err(StoreError::database(WRITING))
+    values.push_bind(ending.cost).push_bind(ending.currency.clone());
+    script.push(") WHERE id = ").push_bind(ending.turn.clone()).push("; ");
 }
 
 fn check_size(message: &NewMessage) -> Result<(), StoreError> {
@@ -453,9 +452,15 @@ pub(super) async fn keep_draft(
     message: &NewMessage,
     at_ms: i64,
 ) -> Result<(), StoreError> {
-    let Some(mut place) = place_of(conn, turn).await? else { return Ok(()) };
-    write_messages(conn, &mut place, turn, std::slice::from_ref(message), at_ms).await?;
-    write_place(conn, &place, at_ms, None).await
+    let failed = || StoreError::database(WRITING);
+    let mut script = QueryBuilder::new("");
+    push_place_of(&mut script, turn);
+    let row = script.build().fetch_optional(&mut *conn).await.map_err(failed())?;
+    let Some(mut place) = row.as_ref().map(read_place).transpose()? else { return Ok(()) };
+    let mut script = QueryBuilder::new("");
+    push_messages(&mut script, &mut place, turn, std::slice::from_ref(message), at_ms);
+    push_place(&mut script, &place, at_ms, None);
+    script.build().execute(conn).await.map(drop).map_err(failed())
 }
 
 #[cfg(test)]

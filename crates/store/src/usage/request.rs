@@ -1,7 +1,7 @@
 //! One request to a model, as it is written down.
 
 use serde::{Deserialize, Serialize};
-use sqlx::{Connection, SqliteConnection};
+use sqlx::{Connection, QueryBuilder, Sqlite, SqliteConnection};
 
 use super::WRITING;
 use crate::call_row::number_of;
@@ -58,36 +58,29 @@ pub struct ModelRequestRecord {
     pub currency: Option<String>,
 }
 
-/// Writes a request. The caller's transaction is around it.
-pub(crate) async fn write(
-    conn: &mut SqliteConnection,
-    request: &ModelRequestRecord,
-) -> Result<(), StoreError> {
-    // The name of a session that was removed meanwhile is not written down any more.
-    const REQUEST: &str = "INSERT INTO model_requests (started_ms, principal, agent, provider, model, session, turn, \
-         duration_ms, first_token_ms, attempts, status, code, input, output, cached, cache_written, reasoning, cost, \
-         currency) SELECT ?1, ?2, ?3, ?4, ?5, s.id, iif(?6 IS NULL OR s.id IS NOT NULL, ?7, NULL), \
-         ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19 \
-         FROM (SELECT 1) LEFT JOIN sessions AS s ON s.id = ?6";
+/// Adds the writing of a request to statements that go to SQLite together.
+pub(crate) fn push(script: &mut QueryBuilder<Sqlite>, request: &ModelRequestRecord) {
     let millis = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-    let mut query = sqlx::query(REQUEST)
-        .bind(request.started_ms)
-        .bind(request.principal.clone())
-        .bind(request.agent.clone())
-        .bind(request.provider.clone())
-        .bind(request.model.clone())
-        .bind(request.session.clone())
-        .bind(request.turn.clone())
-        .bind(millis(request.duration_ms))
-        .bind(request.first_token_ms.map(millis))
-        .bind(i64::from(request.attempts))
-        .bind(number_of(STATUSES, request.status))
-        .bind(request.code.clone());
+    script.push(
+        "INSERT INTO model_requests (started_ms, principal, agent, provider, model, duration_ms, first_token_ms, \
+         attempts, status, code, input, output, cached, cache_written, reasoning, cost, currency, session, turn) \
+         SELECT ",
+    );
+    let mut values = script.separated(", ");
+    values.push_bind(request.started_ms).push_bind(request.principal.clone());
+    values.push_bind(request.agent.clone()).push_bind(request.provider.clone());
+    values.push_bind(request.model.clone()).push_bind(millis(request.duration_ms));
+    values.push_bind(request.first_token_ms.map(millis)).push_bind(i64::from(request.attempts));
+    values.push_bind(number_of(STATUSES, request.status)).push_bind(request.code.clone());
     for count in request.tokens.numbers() {
-        query = query.bind(count);
+        values.push_bind(count);
     }
-    query = query.bind(request.cost).bind(request.currency.clone());
-    query.execute(conn).await.map(drop).map_err(StoreError::database(WRITING))
+    values.push_bind(request.cost).push_bind(request.currency.clone());
+    // The name of a session that was removed meanwhile is not written down any more.
+    script.push(", s.id, iif(s.id IS NOT NULL OR ").push_bind(request.session.clone());
+    script.push(" IS NULL, ").push_bind(request.turn.clone());
+    script.push(", NULL) FROM (SELECT 1) LEFT JOIN sessions AS s ON s.id = ");
+    script.push_bind(request.session.clone()).push("; ");
 }
 
 /// Writes requests, all or none.
@@ -98,7 +91,9 @@ pub(super) async fn write_all(
     let failed = || StoreError::database(WRITING);
     let mut transaction = conn.begin_with("BEGIN IMMEDIATE").await.map_err(failed())?;
     for request in requests {
-        write(&mut transaction, request).await?;
+        let mut script = QueryBuilder::new("");
+        push(&mut script, request);
+        script.build().execute(&mut *transaction).await.map_err(failed())?;
     }
     transaction.commit().await.map_err(failed())
 }
