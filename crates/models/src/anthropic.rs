@@ -120,8 +120,8 @@ impl ModelProvider for Anthropic {
         shown(&self.0.config, &request::body(&self.0.config, request)?)
     }
 
-    fn convert(&self, tool: &ToolDefinition) -> Result<Converted, NotExpressible> {
-        tool::convert(tool)
+    fn convert(&self, tool: &ToolDefinition) -> Result<Arc<Converted>, NotExpressible> {
+        tool.converted(tool::FORM, tool::convert)
     }
 
     async fn models(&self) -> Result<Vec<OfferedModel>, ModelError> {

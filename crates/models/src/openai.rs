@@ -106,8 +106,9 @@ impl ModelProvider for OpenAi {
         shown(&self.0.config, &request::body(&self.0.config, request)?)
     }
 
-    fn convert(&self, tool: &ToolDefinition) -> Result<Converted, NotExpressible> {
-        tool::convert(&self.0.config.switches, tool)
+    fn convert(&self, tool: &ToolDefinition) -> Result<Arc<Converted>, NotExpressible> {
+        let switches = &self.0.config.switches;
+        tool.converted(tool::form(switches), |tool| tool::convert(switches, tool))
     }
 
     async fn models(&self) -> Result<Vec<OfferedModel>, ModelError> {

@@ -132,7 +132,7 @@ pub trait ModelProvider: fmt::Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`NotExpressible`]: then it is left out of requests, and the conversation goes on without it.
-    fn convert(&self, tool: &ToolDefinition) -> Result<Converted, NotExpressible>;
+    fn convert(&self, tool: &ToolDefinition) -> Result<Arc<Converted>, NotExpressible>;
 
     /// The models that it offers.
     ///

@@ -196,7 +196,7 @@ impl ModelProvider for Keyed {
         self.0.keyless.body(request)
     }
 
-    fn convert(&self, tool: &ToolDefinition) -> Result<Converted, NotExpressible> {
+    fn convert(&self, tool: &ToolDefinition) -> Result<Arc<Converted>, NotExpressible> {
         self.0.keyless.convert(tool)
     }
 

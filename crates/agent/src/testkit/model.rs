@@ -163,10 +163,10 @@ impl ModelProvider for Scripted {
         Err(ModelError::new(ModelErrorKind::Protocol, Arc::clone(&self.name), "no body here"))
     }
 
-    fn convert(&self, tool: &ToolDefinition) -> Result<Converted, NotExpressible> {
+    fn convert(&self, tool: &ToolDefinition) -> Result<Arc<Converted>, NotExpressible> {
         match self.refuses.contains(&tool.name) {
             true => Err(NotExpressible("its schema is a riddle".to_owned())),
-            false => Ok(Converted::default()),
+            false => Ok(Arc::default()),
         }
     }
 

@@ -54,7 +54,7 @@ pub(super) fn convert(app: &App, id: &ToolId, spec: &ToolSpec, target: &str) -> 
     let name = id.exposed().to_string();
     let tool = ToolDefinition::new(name.clone(), spec.description(), document.parameters.clone());
     let converted = if target == STRICT {
-        strictly(&tool)
+        strictly(&tool).map(Arc::new)
     } else if let Some(converter) = target.parse().ok().and_then(converter) {
         converter.convert(&tool)
     } else {
@@ -68,7 +68,7 @@ pub(super) fn convert(app: &App, id: &ToolId, spec: &ToolSpec, target: &str) -> 
         app.chat.models.get(Some(&format!("{target}/any"))).map_err(unknown)?.provider.convert(&tool)
     };
     let (definition, lost, not_expressible) = match converted {
-        Ok(converted) => (Some(converted.json), converted.lost, None),
+        Ok(converted) => (Some(converted.json.clone()), converted.lost.clone(), None),
         Err(NotExpressible(why)) => (None, Vec::new(), Some(why)),
     };
     Ok(Conversion { name, target: target.to_owned(), definition, lost, not_expressible })

@@ -13,7 +13,7 @@ use crate::schema::{self, Target};
 use crate::tools::{ConvertedTools, ToolDefinition, ToolForm, with_field};
 
 /// The form.
-const FORM: ToolForm = ToolForm("anthropic");
+pub(super) const FORM: ToolForm = ToolForm("anthropic");
 
 #[derive(Serialize)]
 struct Tool<'a> {

@@ -13,7 +13,7 @@ use crate::schema::{self, Target};
 use crate::tools::{ConvertedTools, ToolDefinition, ToolForm};
 
 /// The form.
-const FORM: ToolForm = ToolForm("gemini");
+pub(super) const FORM: ToolForm = ToolForm("gemini");
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]

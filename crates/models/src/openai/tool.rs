@@ -81,7 +81,7 @@ pub(super) fn most(switches: &Switches) -> usize {
 }
 
 /// The name of the form: each of the switches that make a tool come out differently has its own.
-fn form(switches: &Switches) -> ToolForm {
+pub(super) fn form(switches: &Switches) -> ToolForm {
     ToolForm(match (switches.strict, switches.long_descriptions) {
         (false, false) => "chat",
         (false, true) => "chat-long",

@@ -43,7 +43,7 @@ pub(super) fn convert(switches: &Switches, tool: &ToolDefinition) -> Result<Conv
     Ok(Converted { json, lost, arguments })
 }
 
-fn form(switches: &Switches) -> ToolForm {
+pub(super) fn form(switches: &Switches) -> ToolForm {
     ToolForm(match (switches.strict, switches.long_descriptions) {
         (false, false) => "responses",
         (false, true) => "responses-long",
