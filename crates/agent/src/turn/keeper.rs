@@ -36,7 +36,7 @@ pub(crate) trait Keeper: Send + Sync + 'static {
     /// What was said in a session.
     async fn load(&self, session: &str) -> Result<Loaded, StoreError>;
 
-    /// Begins a turn, durably.
+    /// Begins a turn.
     async fn begin(&self, turn: NewTurn) -> Result<Begun, StoreError>;
 
     /// Adds what was said in a running turn, and the requests that it came from.

@@ -1,5 +1,5 @@
-//! A turn's way through the store: it begins with a person's message, in one transaction that is on disk before
-//! the model is asked; answers and results are added while it goes on; and it ends, with the last of them.
+//! A turn's way through the store: it begins with a person's message, in one transaction before the model is asked;
+//! answers and results are added while it goes on; and it ends, with the last of them.
 
 use std::sync::Arc;
 
@@ -109,8 +109,8 @@ struct Place {
 
 impl Sessions<'_> {
     /// Begins a turn: makes its session where there is none, keeps the person's message or takes out the answer that
-    /// is to be made again, and notes that the turn runs. All of it is on disk when this answers, or nothing has
-    /// changed.
+    /// is to be made again, and notes that the turn runs. All of it survives the program (not the computer) when this
+    /// answers, or nothing has changed.
     ///
     /// # Errors
     /// [`StoreError::SessionTaken`] where the session is another principal's; [`StoreError::Missing`] where there is
@@ -120,7 +120,7 @@ impl Sessions<'_> {
         if let TurnOpening::Message(message) = &turn.opening {
             check_size(message)?;
         }
-        self.store.durably(move |conn| Box::pin(begin(conn, turn))).await
+        self.store.write(move |conn| Box::pin(begin(conn, turn))).await
     }
 
     /// Adds what was said in a running turn, and the requests to models that it came from, in one transaction that
