@@ -25,8 +25,15 @@ fn now() -> Instant {
     Instant::now()
 }
 
-/// The middle of the times that it takes.
+/// How long something runs before it is measured.
+const WARM_UP: Duration = Duration::from_millis(300);
+
+/// The middle of the times that it takes, once it has run for a while: a processor that was idle is slow at first.
 fn measure(mut work: impl FnMut()) -> Duration {
+    let began = now();
+    while began.elapsed() < WARM_UP {
+        work();
+    }
     let mut times: Vec<_> = (0..200)
         .map(|_| {
             let began = now();
