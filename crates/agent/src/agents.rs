@@ -189,7 +189,7 @@ impl Agents {
     /// # Errors
     /// [`AgentError`].
     pub async fn remove(&self, name: &str) -> Result<(), AgentError> {
-        let _changing = self.changing.lock().await;
+        let changing = self.changing.lock().await;
         self.not_in_a_file(name)?;
         if name == DEFAULT {
             return Err(AgentError::DefaultStays);
@@ -201,7 +201,9 @@ impl Agents {
         let mut next = standing.as_ref().clone();
         next.remove(name);
         self.put_in_force(next);
-        Ok(())
+        drop(changing);
+        // A file of its name that could not stand beside it does now.
+        Ok(self.reload().await?)
     }
 
     /// Reads files and database again. What can't be read is in [`Agents::problems`]; what stood before stands.

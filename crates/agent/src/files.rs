@@ -32,19 +32,31 @@ impl FileProblem {
     }
 }
 
-/// The text of a file; none where there is no such file.
+/// The text of a file of at most [`MAX_FILE`] bytes; none where there is no such file.
 pub(crate) fn text(path: &Path) -> Result<Option<String>, FileProblem> {
+    text_within(path, MAX_FILE)
+}
+
+/// The text of a file of at most so many bytes; none where there is no such file. What is no file but a pipe or a
+/// device is refused without being opened: reading it might never end.
+pub(crate) fn text_within(path: &Path, most: u64) -> Result<Option<String>, FileProblem> {
     let unreadable =
         |error: std::io::Error| FileProblem::new(path, 1, format!("the file can't be read: {error}"));
+    match std::fs::metadata(path) {
+        Ok(about) if about.is_file() => {}
+        Ok(_) => return Err(FileProblem::new(path, 1, "it is no regular file")),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(unreadable(error)),
+    }
     let file = match std::fs::File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(unreadable(error)),
     };
     let mut text = String::new();
-    file.take(MAX_FILE + 1).read_to_string(&mut text).map_err(unreadable)?;
-    if text.len() as u64 > MAX_FILE {
-        return Err(FileProblem::new(path, 1, format!("the file is longer than {MAX_FILE} bytes")));
+    file.take(most + 1).read_to_string(&mut text).map_err(unreadable)?;
+    if text.len() as u64 > most {
+        return Err(FileProblem::new(path, 1, format!("the file is longer than {most} bytes")));
     }
     Ok(Some(text))
 }

@@ -60,6 +60,10 @@ fn read_file(path: &Path) -> Result<String, String> {
         ErrorKind::InvalidData => "it is not text".to_owned(),
         _ => plain(&error),
     };
+    // Reading a pipe or a device might never end.
+    if !std::fs::metadata(path).map_err(failed)?.is_file() {
+        return Err("it is no regular file".to_owned());
+    }
     let mut text = String::new();
     let file = std::fs::File::open(path).map_err(failed)?;
     file.take(MAX_SECRET + 1).read_to_string(&mut text).map_err(failed)?;

@@ -67,15 +67,10 @@ impl Prices {
     fn read_file(&self) -> Result<(), Vec<FileProblem>> {
         // Before it is read: what changes in between is seen the next time.
         let mark = files::mark([self.file.clone()]);
-        let read = match mark.first() {
-            None => Ok(PriceTable::default()),
-            Some((_, _, bytes)) if *bytes > MAX_BYTES => {
-                Err(vec![FileProblem::new(&self.file, 1, format!("it is larger than {MAX_BYTES} bytes"))])
-            }
-            Some(_) => match std::fs::read_to_string(&self.file) {
-                Ok(text) => parse(&text, &self.file),
-                Err(error) => Err(vec![FileProblem::new(&self.file, 1, error.to_string())]),
-            },
+        let read = match files::text_within(&self.file, MAX_BYTES) {
+            Ok(None) => Ok(PriceTable::default()),
+            Ok(Some(text)) => parse(&text, &self.file),
+            Err(problem) => Err(vec![problem]),
         };
         let mut state = self.state.lock();
         state.mark = mark;

@@ -41,6 +41,7 @@ impl Whose {
             AnswerEnd::Whole => (RequestStatus::Answered, None),
             AnswerEnd::Failed(error) => (RequestStatus::Failed, Some(kind_word(error.kind))),
             AnswerEnd::BrokeOff => (RequestStatus::Failed, Some("broke_off")),
+            AnswerEnd::TooLong => (RequestStatus::GivenUp, Some("too_long")),
             AnswerEnd::Stopped(_) | AnswerEnd::OutOfTime => (RequestStatus::GivenUp, None),
         };
         let record = ModelRequestRecord {

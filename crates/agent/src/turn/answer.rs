@@ -40,6 +40,10 @@ pub(super) struct Answer {
     pub(super) first_word: Option<Duration>,
 }
 
+/// Most bytes of an answer's text and thoughts (4 MiB). However it has to be written, it is less than what a message
+/// may have.
+pub(super) const MAX_ANSWER: usize = 4 << 20;
+
 /// How an answer ended.
 #[derive(Debug)]
 pub(super) enum AnswerEnd {
@@ -49,6 +53,8 @@ pub(super) enum AnswerEnd {
     Failed(ModelError),
     /// It broke off without a word on why.
     BrokeOff,
+    /// It is longer than can be kept.
+    TooLong,
     /// Somebody ended the turn.
     Stopped(StopReason),
     /// The turn's time is used up.
@@ -65,6 +71,8 @@ struct Coming {
     place: usize,
     /// Whether there is text of it.
     has_text: bool,
+    /// How long text and thoughts are, in bytes.
+    bytes: usize,
 }
 
 impl Listener<'_> {
@@ -77,6 +85,7 @@ impl Listener<'_> {
             first_word: None,
             place: self.audience.text_len(),
             has_text: false,
+            bytes: 0,
         };
         let mut stopped = pin!(self.stop.token().cancelled());
         let mut out_of_time = pin!(OptionFuture::from(self.until.map(sleep_until)));
@@ -108,6 +117,9 @@ impl Listener<'_> {
             if is_last {
                 break AnswerEnd::Whole;
             }
+            if coming.bytes > MAX_ANSWER {
+                break AnswerEnd::TooLong;
+            }
             if is_behind {
                 tokio::select! {
                     biased;
@@ -138,6 +150,9 @@ impl Listener<'_> {
             coming.first_word = Some(coming.began.elapsed());
         }
         coming.collector.take(&event);
+        if let ModelEvent::Text(text) | ModelEvent::Thinking(text) = &event {
+            coming.bytes = coming.bytes.saturating_add(text.len());
+        }
         match event {
             ModelEvent::Text(text) if text.is_empty() => false,
             ModelEvent::Text(text) => self.take_text(text, coming),
@@ -145,6 +160,7 @@ impl Listener<'_> {
             ModelEvent::Retrying { attempt, wait, error } => {
                 coming.attempts = attempt.saturating_add(1);
                 coming.collector = Collector::default();
+                coming.bytes = 0;
                 let taken_back = self.audience.take_back(coming.place);
                 coming.has_text = false;
                 self.audience.offer(TurnEvent::Retrying { attempt, wait, error }) || taken_back

@@ -7,14 +7,28 @@ use toolway_types::ToolError;
 
 /// How often is enough.
 const ENOUGH: u32 = 3;
+/// In how many answers is too often: the model does not hear.
+pub(super) const GIVE_UP: u32 = 25;
 /// Failures that are remembered of one turn.
 const REMEMBERED: usize = 1024;
 
 /// The failed calls of a turn, counted.
 #[derive(Debug, Default)]
-pub(crate) struct Repeats(HashMap<Failure, u32>);
+pub(crate) struct Repeats {
+    seen: HashMap<Failure, Seen>,
+    /// The answer whose calls are made now, from 1.
+    answer: u32,
+}
 
-#[derive(Debug, PartialEq, Eq, Hash)]
+/// How often a call failed in one way.
+#[derive(Debug, Default)]
+struct Seen {
+    times: u32,
+    answers: u32,
+    last: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Failure {
     tool: String,
     arguments: String,
@@ -23,6 +37,16 @@ struct Failure {
 }
 
 impl Repeats {
+    /// The calls of another answer come.
+    pub(super) fn next_answer(&mut self) {
+        self.answer = self.answer.saturating_add(1);
+    }
+
+    /// The tool whose same call failed in too many answers, where there is one.
+    pub(super) fn hopeless(&self) -> Option<String> {
+        self.seen.iter().find(|(_, seen)| seen.answers >= GIVE_UP).map(|(failure, _)| failure.tool.clone())
+    }
+
     /// Counts a failure. Answers what the model is to be told where this is the time to tell it, which comes once.
     pub(crate) fn note(&mut self, call: &ToolCall, error: &ToolError) -> Option<String> {
         let failure = Failure {
@@ -31,12 +55,16 @@ impl Repeats {
             code: error.code.as_str(),
             message: error.message.clone(),
         };
-        if self.0.len() >= REMEMBERED && !self.0.contains_key(&failure) {
+        if self.seen.len() >= REMEMBERED && !self.seen.contains_key(&failure) {
             return None;
         }
-        let count = self.0.entry(failure).or_default();
-        *count += 1;
-        (*count == ENOUGH).then(|| {
+        let seen = self.seen.entry(failure).or_default();
+        seen.times = seen.times.saturating_add(1);
+        if seen.last != self.answer {
+            seen.last = self.answer;
+            seen.answers += 1;
+        }
+        (seen.times == ENOUGH).then(|| {
             format!(
                 "This is the same call for the {ENOUGH}rd time, and it failed in the same way each time. Do not make \
                  it again like this: change the arguments, use another tool, or say that it cannot be done."

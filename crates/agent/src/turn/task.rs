@@ -19,13 +19,13 @@ use toolway_types::Principal;
 
 use super::OwnRegistration;
 use super::account::{Whose, finish_word, tokens};
-use super::answer::{Answer, AnswerEnd, Listener};
+use super::answer::{Answer, AnswerEnd, Listener, MAX_ANSWER};
 use super::audience::Audience;
 use super::calls::{Called, Calling, not_made};
 use super::keeper::Loaded;
 use super::meter::Meter;
 use super::prompt;
-use super::repeats::Repeats;
+use super::repeats::{GIVE_UP, Repeats};
 use super::stop::{Stop, StopReason};
 use super::surroundings::Surroundings;
 use crate::agents::Agent;
@@ -382,6 +382,14 @@ impl Task {
             AnswerEnd::Whole => None,
             AnswerEnd::Failed(error) => Some(Over::Failed(of_model_error(&error, text))),
             AnswerEnd::BrokeOff => Some(Over::Failed(broke_off(text))),
+            AnswerEnd::TooLong => Some(Over::Failed(TurnFailure {
+                code: TurnFailureCode::LimitReached,
+                message: format!(
+                    "the answer is longer than {} MiB; what came until then is kept",
+                    MAX_ANSWER >> 20
+                ),
+                hint: Some("ask for less at a time".to_owned()),
+            })),
             AnswerEnd::Stopped(reason) => Some(Over::Stopped(reason)),
             AnswerEnd::OutOfTime => Some(Over::Failed(state.meter.out_of_time())),
         };
@@ -456,6 +464,7 @@ impl Task {
             stop: &self.stop,
             repeats: &state.repeats,
         };
+        state.repeats.lock().next_answer();
         let unkept = std::mem::take(&mut state.unkept);
         let requests = std::mem::take(&mut state.requests);
         let (kept, called) = tokio::join!(self.keep_these(unkept, requests), calling.make(&ours));
@@ -479,6 +488,12 @@ impl Task {
         }
         if !for_client.is_empty() {
             return ControlFlow::Break(Over::ForClient(for_client));
+        }
+        if let Some(tool) = state.repeats.lock().hopeless() {
+            let message =
+                format!("the model made the same call of {tool} in {GIVE_UP} answers, and it failed each time");
+            let hint = "ask in another way, or choose another model";
+            return failed(TurnFailureCode::LimitReached, message, Some(hint.to_owned()));
         }
         if state.cut_answers >= CUT_ANSWERS {
             let message = format!("{CUT_ANSWERS} answers in a row ended in the middle of their calls");

@@ -70,7 +70,14 @@ pub(crate) fn read(path: &Path) -> Done<Option<String>> {
     let failed = |error: io::Error| Failure::io("read", path, &error);
     let size = match std::fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        metadata => metadata.map_err(failed)?.len(),
+        metadata => {
+            let about = metadata.map_err(failed)?;
+            // Reading a pipe or a device might never end.
+            if !about.is_file() {
+                return Err(Failure::new(format!("{} is no regular file", path.display())));
+            }
+            about.len()
+        }
     };
     if size > MAX_SMALL {
         return Err(Failure::new(format!(

@@ -213,7 +213,7 @@ async fn failures_have_openais_form_and_statuses_that_say_whether_to_try_again()
     let hi = || body(json!([user("hi")]), json!({}));
     for (failure, status, code, retry) in [
         (Failure::status(401), 502, "provider_auth", "false"),
-        (Failure::status(400).saying("I do not like it"), 502, "provider_failed", "true"),
+        (Failure::status(400).saying("I do not like it"), 502, "provider_failed", "false"),
         (Failure::context_too_long(), 400, "context_length_exceeded", "false"),
     ] {
         it.fakes.whenever(When::default(), Answer::failing(failure));

@@ -320,3 +320,14 @@ async fn an_answer_with_words_and_calls_keeps_both() {
     assert_eq!(kept[1].text(), "I scan.");
     assert_eq!(kept[1].tool_calls().count(), 1);
 }
+
+#[tokio::test]
+async fn a_model_that_does_not_hear_is_not_asked_for_ever() {
+    let again = || calls(&[("broken", "{}")]);
+    let world = World::new((0..40).map(|_| again()).collect(), vec![failing("broken", "no paper")]).await;
+    let heard = world.say("Print.").await;
+    let TurnStatus::Failed(failure) = &heard.end().status else { panic!("{:?}", heard.end().status) };
+    assert_eq!(failure.code, TurnFailureCode::LimitReached);
+    assert!(failure.message.contains("broken in 25 answers"), "{}", failure.message);
+    assert_eq!(world.model.seen().len(), 25);
+}

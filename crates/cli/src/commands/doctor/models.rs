@@ -52,7 +52,9 @@ async fn models(context: &Context, found: &mut Findings) {
 
 fn agents(folder: &Path, found: &mut Findings) {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut files: Vec<_> = entries.filter(|path| path.extension().is_some_and(|it| it == "toml")).collect();
+    let is_hidden = |path: &Path| path.file_name().is_some_and(|it| it.as_encoded_bytes().starts_with(b"."));
+    let mut files: Vec<_> =
+        entries.filter(|path| path.extension().is_some_and(|it| it == "toml") && !is_hidden(path)).collect();
     files.sort();
     let mut right = 0;
     for path in &files {

@@ -52,7 +52,8 @@ impl ChatBody {
             }
         };
         Ok(Asked {
-            session_id: text("session_id", self.session_id)?,
+            // What programs write where they read a missing field as a word.
+            session_id: text("session_id", self.session_id.filter(|id| id != "null"))?,
             agent: text("agent", self.agent)?,
             input,
             debug: self.debug.unwrap_or_default(),

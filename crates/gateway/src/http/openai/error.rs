@@ -116,7 +116,8 @@ impl DoorError {
         let (status, kind, code, is_retryable) = match why.code {
             Code::NoModel => (StatusCode::SERVICE_UNAVAILABLE, SERVER, "no_model", false),
             Code::Auth => (StatusCode::BAD_GATEWAY, SERVER, "provider_auth", false),
-            Code::Provider => (StatusCode::BAD_GATEWAY, SERVER, "provider_failed", true),
+            // The gateway has asked again itself where that made sense.
+            Code::Provider => (StatusCode::BAD_GATEWAY, SERVER, "provider_failed", false),
             Code::LimitReached => (StatusCode::INTERNAL_SERVER_ERROR, SERVER, "limit_reached", false),
             Code::BudgetExceeded => {
                 (StatusCode::TOO_MANY_REQUESTS, "insufficient_quota", "insufficient_quota", false)

@@ -1,6 +1,6 @@
 //! A conversation as its caller brings it, in the form in which agents read one.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -100,6 +100,7 @@ fn assistant(place: &str, message: Said, known: &mut Known) -> Result<Option<Mes
     }
     let mut parts = pieces(place, message.content.as_ref(), false)?;
     parts.extend(message.refusal.filter(|text| !text.is_empty()).map(Part::text));
+    let mut ids = HashSet::new();
     for (at, call) in message.tool_calls.unwrap_or_default().into_iter().enumerate() {
         let place = format!("{place}.tool_calls[{at}]");
         let Some(CalledFunction { name, arguments }) = call.function else {
@@ -108,6 +109,9 @@ fn assistant(place: &str, message: Said, known: &mut Known) -> Result<Option<Mes
                 format!("calls of the type {kind:?} are not had here; only those of the type function");
             return Err(DoorError::unsupported(place, words));
         };
+        if !ids.insert(call.id.clone()) {
+            return Err(DoorError::invalid(format!("{place}.id"), "another call of this message has it"));
+        }
         let id = call.id.parse().unwrap_or_else(|_| CallId::new());
         known.insert(call.id, (id, name.clone()));
         // Text with JSON in it; some programs give the JSON itself.

@@ -103,6 +103,11 @@ pub(super) fn read(bytes: &[u8]) -> Result<Asked, DoorError> {
     if body.audio.is_some() {
         return Err(DoorError::unsupported("audio", "agents answer in text"));
     }
+    for (name, given, most) in [("temperature", body.temperature, 2.0), ("top_p", body.top_p, 1.0)] {
+        if given.is_some_and(|number| !(0.0..=most).contains(&number)) {
+            return Err(DoorError::invalid(name, format!("{name} is from 0 to {most}")));
+        }
+    }
     let client_tools = tools(body.tools.unwrap_or_default())?;
     let tool_choice = body.tool_choice.as_ref().map(|choice| choose(choice, &client_tools)).transpose()?;
     let (system, messages) = history::read(body.messages)?;

@@ -29,7 +29,7 @@ fn how_a_turn_failed_is_told_by_the_status() {
     for (code, status, kind, word, retry) in [
         (Code::NoModel, 503, "server_error", "no_model", "false"),
         (Code::Auth, 502, "server_error", "provider_auth", "false"),
-        (Code::Provider, 502, "server_error", "provider_failed", "true"),
+        (Code::Provider, 502, "server_error", "provider_failed", "false"),
         (Code::LimitReached, 500, "server_error", "limit_reached", "false"),
         (Code::BudgetExceeded, 429, "insufficient_quota", "insufficient_quota", "false"),
         (Code::ContextTooLong, 400, "invalid_request_error", "context_length_exceeded", "false"),

@@ -138,6 +138,12 @@ fn what_makes_no_sense_is_refused_with_its_place() {
             "messages[1].tool_calls[0]",
         ),
         (
+            json!([hi, {"role": "assistant", "tool_calls":
+                [called("a", "x", json!("{}")), called("a", "y", json!("{}"))]}]),
+            "invalid_value",
+            "messages[1].tool_calls[1].id",
+        ),
+        (
             json!([hi, {"role": "assistant", "function_call": {"name": "x", "arguments": "{}"}}]),
             "unsupported_parameter",
             "messages[1].function_call",
