@@ -211,7 +211,8 @@ fn entry(written: Written, path: &Path, line: usize) -> Result<ModelEntry, Vec<W
         None => preset.and_then(|preset| preset.key_env).map(|variable| KeyPlace::Env(variable.to_owned())),
     };
     let switches = preset.map_or_else(|| Switches::of(kind), |preset| preset.switches());
-    let switches = written.switches.as_ref().map_or(switches.clone(), |changes| switches.with(changes.get_ref()));
+    let switches =
+        written.switches.as_ref().map_or(switches.clone(), |changes| switches.with(changes.get_ref()));
     let mut config = ProviderConfig::new(name.as_str(), kind, base_url);
     config.key_place = match &key {
         Some(place) => place.to_string(),

@@ -490,8 +490,9 @@ impl Task {
             return ControlFlow::Break(Over::ForClient(for_client));
         }
         if let Some(tool) = state.repeats.lock().hopeless() {
-            let message =
-                format!("the model made the same call of {tool} in {GIVE_UP} answers, and it failed each time");
+            let message = format!(
+                "the model made the same call of {tool} in {GIVE_UP} answers, and it failed each time"
+            );
             let hint = "ask in another way, or choose another model";
             return failed(TurnFailureCode::LimitReached, message, Some(hint.to_owned()));
         }

@@ -146,9 +146,8 @@ struct SessionId {
 
 /// The session that was held last.
 async fn last_session(client: &Client) -> Done<String> {
-    let text = client
-        .get(&["api", "sessions"], &[("limit", "1".to_owned()), ("mine", "true".to_owned())])
-        .await?;
+    let text =
+        client.get(&["api", "sessions"], &[("limit", "1".to_owned()), ("mine", "true".to_owned())]).await?;
     let last = read::<Sessions>(&text)?.sessions.into_iter().next();
     last.map(|session| session.id).ok_or_else(|| {
         Failure::new("there is no conversation to go on with")

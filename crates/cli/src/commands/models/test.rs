@@ -65,11 +65,9 @@ pub(super) async fn run(args: &TestArgs, context: &Context) -> Done {
         [one] => Err(Failure::new(format!("{one} does not work as it should"))
             .code("model_failed")
             .hint("the lines above say what to do")),
-        several => {
-            Err(Failure::new(format!("{} do not work as they should", several.join(", ")))
-                .code("model_failed")
-                .hint("the lines above say what to do"))
-        }
+        several => Err(Failure::new(format!("{} do not work as they should", several.join(", ")))
+            .code("model_failed")
+            .hint("the lines above say what to do")),
     }
 }
 
