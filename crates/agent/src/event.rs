@@ -89,6 +89,8 @@ pub enum NoticeCode {
     Truncated,
     /// The model, or its provider's filter, refused to go on.
     Refused,
+    /// The model ended its answer without having said anything.
+    Empty,
 }
 
 /// How a turn ended.
@@ -171,6 +173,7 @@ impl NoticeCode {
             Self::Budget => "budget",
             Self::Truncated => "truncated",
             Self::Refused => "refused",
+            Self::Empty => "empty",
         }
     }
 }

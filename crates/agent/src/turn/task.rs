@@ -434,6 +434,9 @@ impl Task {
                      (options.max_output_tokens of the agent, or the model's own limit)";
                 self.notice(NoticeCode::Truncated, message).await;
             }
+            _ if !text => {
+                self.notice(NoticeCode::Empty, "the model ended its answer without saying anything").await;
+            }
             _ => {}
         }
         ControlFlow::Break(Over::Done)

@@ -14,9 +14,9 @@ mod view;
 use std::path::PathBuf;
 
 use clap::Args;
-use serde::Deserialize;
 
-use crate::client::{Client, ConnectArgs, read};
+use super::sessions;
+use crate::client::ConnectArgs;
 use crate::context::Context;
 use crate::report::{Done, Failure};
 use attach::{Attached, Attachment};
@@ -24,9 +24,6 @@ use turn::Message;
 use view::Detail;
 
 pub(crate) use once::piped;
-
-/// Names the conversation that was held last.
-const LAST: &str = "last";
 
 /// Flags of `chat`.
 #[derive(Debug, Args)]
@@ -78,8 +75,8 @@ pub(crate) async fn run(args: ChatArgs, context: &Context) -> Done {
     };
     let client = context.client(&args.connect)?;
     let session = match args.session.as_deref() {
-        Some(LAST) => Some(last_session(&client).await?),
-        other => other.map(str::to_owned),
+        Some(id) => Some(sessions::known(id, &client).await?),
+        None => None,
     };
     let Some(text) = text else {
         if context.printer.json || !environment.stdin_is_terminal || !context.printer.stdout().is_terminal {
@@ -132,28 +129,6 @@ fn stdin_may_hold_a_prompt(has_prompt: bool) -> bool {
         return found.is_ok_and(|kind| matches!(kind, FileType::Fifo | FileType::RegularFile));
     }
     !cfg!(windows) || !has_prompt
-}
-
-#[derive(Deserialize)]
-struct Sessions {
-    sessions: Vec<SessionId>,
-}
-
-#[derive(Deserialize)]
-struct SessionId {
-    id: String,
-}
-
-/// The session that was held last.
-async fn last_session(client: &Client) -> Done<String> {
-    let text =
-        client.get(&["api", "sessions"], &[("limit", "1".to_owned()), ("mine", "true".to_owned())]).await?;
-    let last = read::<Sessions>(&text)?.sessions.into_iter().next();
-    last.map(|session| session.id).ok_or_else(|| {
-        Failure::new("there is no conversation to go on with")
-            .code("session_unknown")
-            .hint("`toolway chat` begins one")
-    })
 }
 
 #[cfg(test)]

@@ -14,8 +14,11 @@ use crate::context::Context;
 use crate::print::escape;
 use crate::print::style::Style;
 use crate::print::table::{Cell, Column, Table};
-use crate::report::Done;
+use crate::report::{Done, Failure};
 pub(crate) use export::export;
+
+/// What stands for the session that was held last.
+const LAST: &str = "last";
 
 /// What `sessions` takes: where nothing is to be done with them they are listed.
 #[derive(Debug, Args)]
@@ -190,6 +193,19 @@ pub(crate) async fn run(args: SessionsArgs, context: &Context) -> Done {
         SessionsCommand::Delete(args) => delete(&args, context).await,
         SessionsCommand::Export(args) => export::run(&args, context).await,
     }
+}
+
+/// The id of a session; of the one that was held last where it is `last`.
+pub(crate) async fn known(id: &str, client: &Client) -> Done<String> {
+    if id != LAST {
+        return Ok(id.to_owned());
+    }
+    let only = [("limit", "1".to_owned()), ("mine", "true".to_owned())];
+    let text = client.get(&["api", "sessions"], &only).await?;
+    let last = read::<Page>(&text)?.sessions.into_iter().next();
+    last.map(|session| session.id).ok_or_else(|| {
+        Failure::new("there is no conversation yet").code("session_unknown").hint("`toolway chat` begins one")
+    })
 }
 
 /// A session with what was said in it.

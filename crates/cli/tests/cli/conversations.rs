@@ -89,7 +89,8 @@ fn a_question_is_answered_with_a_tool_and_all_of_it_is_kept() {
     folder.run(["sessions", "rename", &id, "Of time"]).done();
     assert_eq!(folder.json(&["sessions", "list", "--search", "of TIME"])["sessions"][0]["title"], "Of time");
     assert_eq!(folder.json(&["sessions", "list", "--search", "elephants"])["sessions"], json!([]));
-    let exported = folder.run(["sessions", "export", &id]).done().stdout;
+    assert_eq!(folder.json(&["sessions", "show", "last"])["id"], id.as_str());
+    let exported = folder.run(["sessions", "export", "last"]).done().stdout;
     assert!(exported.contains("Of time") && exported.contains("What time is it?"), "{exported}");
     let file = folder.beside("talk.json");
     folder.run(["sessions", "export", &id, "--form", "json", "--out", file.to_str().unwrap()]).done();

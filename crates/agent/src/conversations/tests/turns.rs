@@ -314,6 +314,16 @@ async fn drafts_are_kept_while_an_answer_comes_and_not_for_each_word() {
 }
 
 #[tokio::test]
+async fn an_answer_of_nothing_is_said_to_be_one() {
+    let world = World::new(vec![vec![finished(FinishReason::Stop)]], vec![]).await;
+    let heard = world.say("Hello?").await;
+    assert_eq!((heard.end().status.clone(), heard.text().as_str()), (TurnStatus::Done, ""));
+    let [(code, message)] = heard.notices().try_into().unwrap();
+    assert_eq!(code, NoticeCode::Empty);
+    assert!(message.contains("without saying anything"), "{message}");
+}
+
+#[tokio::test]
 async fn an_answer_that_reached_its_length_says_so() {
     let script = vec![text("Once upon"), finished(FinishReason::Length)];
     let world = World::new(vec![script], vec![]).await;

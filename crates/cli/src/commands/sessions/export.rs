@@ -13,7 +13,7 @@ use crate::report::{Done, Failure};
 /// Flags of `sessions export`.
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
-    /// Id of the session, as `sessions list` shows it
+    /// Id of the session, as `sessions list` shows it; `last` is the one that was held last
     id: String,
     /// In which form; Markdown, where neither this nor --json is said
     #[arg(long, value_enum, value_name = "FORM")]
@@ -50,7 +50,8 @@ pub(super) async fn run(args: &ExportArgs, context: &Context) -> Done {
         Form::Json => "json",
     };
     let client = context.client(&args.connect)?;
-    let text = export(&args.id, word, &client).await?;
+    let id = super::known(&args.id, &client).await?;
+    let text = export(&id, word, &client).await?;
     let Some(path) = &args.out else {
         return match form {
             Form::Markdown => printer.foreign(&text),
@@ -59,7 +60,7 @@ pub(super) async fn run(args: &ExportArgs, context: &Context) -> Done {
     };
     private::write_new(path, text.as_bytes())?;
     if printer.json {
-        return printer.json_value(&json!({"id": args.id, "file": path, "form": word}));
+        return printer.json_value(&json!({"id": id, "file": path, "form": word}));
     }
     printer.line(&crate::print::escape::line(&format!("written to {}", path.display())))
 }

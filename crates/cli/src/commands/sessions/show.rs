@@ -17,14 +17,16 @@ const SHORT: usize = 200;
 /// Flags of `sessions show`.
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// Id of the session, as `sessions list` shows it
+    /// Id of the session, as `sessions list` shows it; `last` is the one that was held last
     id: String,
     #[command(flatten)]
     connect: ConnectArgs,
 }
 
 pub(super) async fn run(args: &ShowArgs, context: &Context) -> Done {
-    let text = context.client(&args.connect)?.get(&["api", "sessions", &args.id], &[]).await?;
+    let client = context.client(&args.connect)?;
+    let id = super::known(&args.id, &client).await?;
+    let text = client.get(&["api", "sessions", &id], &[]).await?;
     let printer = &context.printer;
     if printer.json {
         return printer.raw_json(&text);
