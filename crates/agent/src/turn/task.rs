@@ -402,7 +402,7 @@ impl Task {
                 self.answer_calls(state, &calls, "the model's provider stopped the answer");
                 return self.refused(text).await;
             }
-            _ if !calls.is_empty() => return self.make_calls(state, calls).await,
+            _ if !calls.is_empty() => return self.make_calls(state, calls, text).await,
             Some(FinishReason::Paused) => {
                 state.pauses += 1;
                 if state.pauses < PAUSES {
@@ -451,8 +451,9 @@ impl Task {
         ControlFlow::Break(Over::Done)
     }
 
-    /// Makes the calls of an answer, while that is being kept. Calls of the caller's own tools end the turn.
-    async fn make_calls(&mut self, state: &mut State, calls: Vec<ToolCall>) -> Step {
+    /// Makes the calls of an answer: once it is kept where it has text, which is nowhere else; else while it is being
+    /// kept, since the records of calls have them too. Calls of the caller's own tools end the turn.
+    async fn make_calls(&mut self, state: &mut State, calls: Vec<ToolCall>, has_text: bool) -> Step {
         state.pauses = 0;
         let is_clients = |call: &ToolCall| self.wishes.tools.iter().any(|tool| tool.name == call.name);
         let (for_client, ours): (Vec<_>, Vec<_>) =
@@ -470,7 +471,12 @@ impl Task {
         state.repeats.lock().next_answer();
         let unkept = std::mem::take(&mut state.unkept);
         let requests = std::mem::take(&mut state.requests);
-        let (kept, called) = tokio::join!(self.keep_these(unkept, requests), calling.make(&ours));
+        let keeping = self.keep_these(unkept, requests);
+        let (kept, called) = if has_text {
+            (keeping.await, calling.make(&ours).await)
+        } else {
+            tokio::join!(keeping, calling.make(&ours))
+        };
         self.note_kept(kept)?;
         let Called { results, waited } = called;
         state.meter.waited(waited);
