@@ -157,5 +157,17 @@ macro_rules! structs {
 }
 pub(crate) use structs;
 
+/// Defines what a field may say: enums that are read and written as words.
+macro_rules! words {
+    ($($(#[$doc:meta])* $name:ident { $($(#[$word_doc:meta])* $word:ident,)+ })+) => {
+        $($(#[$doc])*
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        #[serde(rename_all = "snake_case")]
+        pub enum $name { $($(#[$word_doc])* $word,)+ })+
+    };
+}
+pub(crate) use words;
+
 #[cfg(test)]
 mod tests;

@@ -1,10 +1,12 @@
 //! What devices and chat clients send.
 
-use serde::{Deserialize, Serialize};
+pub mod app_providers;
+
 use toolway_types::json::null_is_default;
 use toolway_types::{ContentPart, RawJson, SpecDocument};
 
-use crate::codec::{is_object, messages, structs};
+use crate::codec::{is_object, messages, structs, words};
+use app_providers::AppProviders;
 
 messages! {
     /// A message from a device or chat client.
@@ -33,6 +35,8 @@ messages! {
         "tool_waiting" => ToolWaiting(ToolWaiting),
         /// Answers `permission_request`. Since 2.
         "permission_answer" => PermissionAnswer(PermissionAnswer),
+        /// The apps that offer tools through this device. Since 2.
+        "app_providers" => AppProviders(AppProviders),
         /// Call a tool directly. Since 2.
         "call_tool" => CallTool(CallTool),
         /// Give up a call made with `call_tool`. Since 2.
@@ -247,16 +251,6 @@ impl RegisterTools {
             }
         })
     }
-}
-
-macro_rules! words {
-    ($($(#[$doc:meta])* $name:ident { $($(#[$word_doc:meta])* $word:ident,)+ })+) => {
-        $($(#[$doc])*
-        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-        #[serde(rename_all = "snake_case")]
-        pub enum $name { $($(#[$word_doc])* $word,)+ })+
-    };
 }
 
 words! {

@@ -143,7 +143,7 @@ fn tidy(schema: &mut Value, side: Side) {
 }
 
 fn is_rust_format(format: &str) -> bool {
-    matches!(format, "uint" | "uint32" | "uint64" | "double")
+    matches!(format, "uint" | "uint32" | "uint64" | "int64" | "double")
 }
 
 /// `[`crate::x::y`]` is a link in Rust's documentation; elsewhere it is `y`.

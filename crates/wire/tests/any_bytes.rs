@@ -32,6 +32,7 @@ fn field() -> impl Strategy<Value = String> {
             "type", "id", "name", "args", "tools", "output", "structured", "content", "success", "error",
             "progress", "total", "for", "decision", "scope", "mode", "v", "limits", "usage", "attempt",
             "deadline_ms", "code", "hint", "message", "session_id", "names", "status", "result",
+            "providers", "authority", "package", "label", "dialect", "state", "info", "scopes", "notes", "kind",
         ]).prop_map(str::to_owned),
         1 => "[a-z]{0,5}",
     ]

@@ -99,6 +99,9 @@ fn frames_that_the_code_refuses_do_not_fit() {
         json!({"type": "unregister_tools"}),
         json!({"type": "register_tools"}),
         json!({"type": "register_tools", "tools": null}),
+        json!({"type": "app_providers"}),
+        json!({"type": "app_providers", "providers": null}),
+        json!({"type": "app_providers", "providers": [{"authority": "a", "package": "b", "label": "c"}]}),
     ] {
         assert!(!client.is_valid(&frame), "{frame}");
         assert!(ClientMessage::decode(&frame.to_string()).is_err(), "{frame}");

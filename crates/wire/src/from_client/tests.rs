@@ -100,6 +100,8 @@ fn a_list_that_must_be_there_is_not_made_up() {
         r#"{"type":"register_tools","tools":null}"#,
         r#"{"type":"unregister_tools"}"#,
         r#"{"type":"unregister_tools","names":null}"#,
+        r#"{"type":"app_providers"}"#,
+        r#"{"type":"app_providers","providers":null}"#,
     ] {
         assert!(ClientMessage::decode(text).is_err(), "{text}");
     }
