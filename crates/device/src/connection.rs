@@ -5,6 +5,7 @@ pub(crate) mod greet;
 mod incoming;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::stream::{SplitSink, SplitStream};
@@ -15,11 +16,14 @@ use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::{Error as SocketError, Message, Utf8Bytes};
 use tokio_util::sync::CancellationToken;
+use toolway_wire::from_client::app_providers::AppProvider;
 
+use crate::app_providers;
 use crate::calls::Link;
 use crate::shared::Shared;
 use crate::status::{Connection as Live, Status};
 use crate::stopped::Verdict;
+use crate::tool::table::ToolTable;
 use crate::transport::upgrade::Socket;
 use greet::{Greeting, Session};
 
@@ -67,7 +71,7 @@ pub(crate) async fn run(
     };
     let mut connection = Connection::new(shared, sink, stream, queue, link.epoch, &greeting);
     connection.unwritten.extend(shared.calls.attach(link));
-    connection.register();
+    connection.say_what_changed();
     shared.now_is(Status::Connected(Live {
         source: greeting.source,
         version: greeting.version,
@@ -91,6 +95,10 @@ struct Connection<'a> {
     epoch: u64,
     version: u32,
     frame_limit: usize,
+    /// The tools that this connection was told of.
+    registered: Option<Arc<ToolTable>>,
+    /// What it was told of apps.
+    reported: Option<Arc<[AppProvider]>>,
     last_heard: Instant,
     /// Silence longer than this is the end.
     patience: Duration,
@@ -121,6 +129,8 @@ impl<'a> Connection<'a> {
             epoch,
             version: greeting.version,
             frame_limit: greeting.frame_limit,
+            registered: None,
+            reported: None,
             last_heard: now,
             patience: heartbeat.mul_f64(2.5),
             next_ping: greeting.heartbeat.is_none().then(|| now + OWN_PING),
@@ -129,16 +139,28 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// Queues the whole list of tools.
-    fn register(&mut self) {
-        let frames = self.shared.table().frames(self.version, self.frame_limit);
-        self.unwritten.extend(frames.into_iter().map(Utf8Bytes::from));
+    /// Queues what this connection has not been told yet: the whole list of tools, and then what there is to say of
+    /// the apps that some of them are of.
+    fn say_what_changed(&mut self) {
+        let table = self.shared.table();
+        if !self.registered.as_ref().is_some_and(|known| Arc::ptr_eq(known, &table)) {
+            let frames = table.frames(self.version, self.frame_limit);
+            self.unwritten.extend(frames.into_iter().map(Utf8Bytes::from));
+            self.registered = Some(table);
+        }
+        let providers = self.shared.app_providers.lock().clone().filter(|_| self.version >= 2);
+        if let Some(providers) = providers
+            && !self.reported.as_ref().is_some_and(|known| Arc::ptr_eq(known, &providers))
+        {
+            self.unwritten.push_back(app_providers::frame(&providers, self.frame_limit).into());
+            self.reported = Some(providers);
+        }
     }
 
     async fn pump(mut self, stop: &CancellationToken) -> End {
         let shared = self.shared;
         let stopping = stop.cancelled();
-        let changed = shared.tools_changed.notified();
+        let changed = shared.changed.notified();
         let timer = tokio::time::sleep_until(self.next_orphan.unwrap_or(self.last_heard));
         tokio::pin!(stopping, changed, timer);
         loop {
@@ -165,8 +187,8 @@ impl<'a> Connection<'a> {
                     timer.as_mut().reset(self.next_wake());
                 }
                 () = &mut changed => {
-                    changed.set(shared.tools_changed.notified());
-                    self.register();
+                    changed.set(shared.changed.notified());
+                    self.say_what_changed();
                 }
                 () = &mut stopping, if self.leaving.is_none() => {
                     shared.calls.cancel_all();

@@ -184,12 +184,18 @@ impl ToolContext {
     /// Says that a person is being asked on this device. The gateway's clock for this call stands still, for
     /// two minutes a call in all, until the guard is dropped.
     pub async fn waiting(&self, waiting_for: WaitingFor, prompt: impl Into<String>) -> WaitingGuard {
-        let message = ToolWaiting {
-            id: self.call_id().to_owned(),
-            waiting_for,
-            prompt: Some(prompt.into()),
-            hint: None,
-        };
+        self.waiting_with(waiting_for, prompt, None).await
+    }
+
+    /// The same with a hint: where or how the person can answer.
+    pub async fn waiting_with(
+        &self,
+        waiting_for: WaitingFor,
+        prompt: impl Into<String>,
+        hint: Option<String>,
+    ) -> WaitingGuard {
+        let message =
+            ToolWaiting { id: self.call_id().to_owned(), waiting_for, prompt: Some(prompt.into()), hint };
         let frame = Utf8Bytes::from(ClientMessage::from(message).encode());
         {
             let mut timing = self.0.timing.lock();

@@ -3,12 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use secrecy::SecretString;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
+use toolway_wire::from_client::app_providers::AppProvider;
 
 use crate::address::{BadAddress, GatewayUrl};
+use crate::app_providers::within_bounds;
 use crate::backoff::Backoff;
 use crate::calls::{Bounds, Calls};
 use crate::execute::Turns;
@@ -172,7 +175,8 @@ impl DeviceBuilder {
             calls: Arc::new(Calls::new(Bounds::default())),
             turns: Arc::new(Turns::new(self.concurrency)),
             tools: watch::Sender::new(Arc::new(ToolTable::new(self.tools)?)),
-            tools_changed: Notify::new(),
+            app_providers: Mutex::default(),
+            changed: Notify::new(),
             status: watch::Sender::new(Status::Connecting),
         };
         Ok(Device { handle: DeviceHandle(Arc::new(shared)) })
@@ -303,6 +307,22 @@ impl DeviceHandle {
         self.change(|current| current.tools().filter(|tool| !names.contains(&tool.name())).collect())
     }
 
+    /// Says which apps offer tools through this device, and what became of each, in the place of what was said
+    /// before: for the gateway's owner to read. It is said after the tools at every connection, and whenever it
+    /// changes; a gateway that speaks version 1 is not told. What is longer than gateways accept is cut, and told
+    /// in a note or a log.
+    pub fn set_app_providers(&self, providers: Vec<AppProvider>) {
+        let providers = within_bounds(providers);
+        {
+            let mut current = self.0.app_providers.lock();
+            if current.as_deref() == Some(&*providers) {
+                return;
+            }
+            *current = Some(providers.into());
+        }
+        self.0.changed.notify_one();
+    }
+
     fn change(&self, to: impl FnOnce(&ToolTable) -> Vec<Tool>) -> Result<(), BadTool> {
         let mut result = Ok(());
         self.0.tools.send_if_modified(|table| match ToolTable::new(to(table)) {
@@ -316,7 +336,7 @@ impl DeviceHandle {
             }
         });
         if result.is_ok() {
-            self.0.tools_changed.notify_one();
+            self.0.changed.notify_one();
         }
         result
     }

@@ -37,6 +37,7 @@
 
 mod address;
 mod answer;
+mod app_providers;
 mod backoff;
 mod calls;
 mod connection;
@@ -66,6 +67,10 @@ pub use tool::table::BadTool;
 pub use tool::{NoArguments, Tool, failed};
 pub use toolway_types::{Code, ContentPart, JsonObject, RawJson, SpecDocument, ToolError, ToolOutput};
 pub use toolway_wire::from_client::WaitingFor;
+pub use toolway_wire::from_client::app_providers::{
+    AppProvider, AppProviderInfo, AppProviderNote, AppProviderNoteKind, AppProviderScope, AppProviderState,
+    dialect,
+};
 pub use toolway_wire::pairing::{KeyPin, KeyPrefix, PairRequest, PairingCode, PairingInput, PairingLink};
 pub use transport::ConnectError;
 pub use transport::refusal::Refusal;

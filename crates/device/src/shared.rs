@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use secrecy::SecretString;
 use tokio::sync::{Notify, watch};
+use toolway_wire::from_client::app_providers::AppProvider;
 
 use crate::backoff::Backoff;
 use crate::calls::Calls;
@@ -34,8 +36,10 @@ pub(crate) struct Shared {
     pub(crate) calls: Arc<Calls>,
     pub(crate) turns: Arc<Turns>,
     pub(crate) tools: watch::Sender<Arc<ToolTable>>,
-    /// Told when `tools` changes.
-    pub(crate) tools_changed: Notify,
+    /// What is said of the apps whose tools are bridged; none where nothing was ever said.
+    pub(crate) app_providers: Mutex<Option<Arc<[AppProvider]>>>,
+    /// Told when `tools` or `app_providers` changes.
+    pub(crate) changed: Notify,
     pub(crate) status: watch::Sender<Status>,
 }
 

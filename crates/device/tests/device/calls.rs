@@ -105,6 +105,10 @@ async fn progress_and_waiting_reach_the_gateway_in_order() {
         {
             let _guard = cx.waiting(WaitingFor::Permission, "May it?").await;
         }
+        {
+            let hint = Some("see the notification".to_owned());
+            let _guard = cx.waiting_with(WaitingFor::Authorization, "Sign in", hint).await;
+        }
         Ok(json!(cx.remaining().is_some_and(|left| left > Duration::from_secs(20))))
     });
     let (mut peer, _running) = with([tool]).await;
@@ -121,6 +125,12 @@ async fn progress_and_waiting_reach_the_gateway_in_order() {
     );
     let again = peer.expect("tool_progress").await;
     assert_eq!((&again["id"], &again["progress"]), (&json!("1"), &json!(1.0)), "the clock runs on");
+    assert_eq!(
+        peer.expect("tool_waiting").await,
+        json!({ "type": "tool_waiting", "id": "1", "for": "authorization", "prompt": "Sign in",
+                "hint": "see the notification" })
+    );
+    peer.expect("tool_progress").await;
     assert_eq!(peer.expect("tool_result").await["structured"], true);
 }
 

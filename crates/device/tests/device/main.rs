@@ -1,6 +1,8 @@
 //! The SDK against a scripted gateway that is written from the protocol document alone.
 
 #[cfg(test)]
+mod app_providers;
+#[cfg(test)]
 mod calls;
 #[cfg(test)]
 mod connection;

@@ -1,0 +1,114 @@
+//! What is said of the apps whose tools are bridged: when, to whom, and how often.
+
+use serde_json::json;
+use toolway_device::{
+    AppProvider, AppProviderNote, AppProviderNoteKind, AppProviderState, NoArguments, Tool, dialect,
+};
+
+use crate::gateway::{Gateway, Peer, connected};
+
+fn app(label: &str) -> AppProvider {
+    AppProvider {
+        authority: format!("com.example.{label}"),
+        package: "com.example".to_owned(),
+        label: label.to_owned(),
+        dialect: dialect::CETP.to_owned(),
+        ..AppProvider::default()
+    }
+}
+
+fn tool(name: &str) -> Tool {
+    Tool::typed(name, "Says nothing", |_: NoArguments, _| async { Ok(()) })
+}
+
+/// The labels of the next frame, which must be of this type.
+async fn labels(peer: &mut Peer) -> Vec<String> {
+    let frame = peer.expect("app_providers").await;
+    let providers = frame["providers"].as_array().unwrap().iter();
+    providers.map(|app| app["label"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Shows that nothing else was sent before.
+async fn nothing_else(peer: &mut Peer) {
+    peer.call("probe", "nobody", json!({})).await;
+    assert_eq!(peer.expect("tool_error").await["id"], "probe");
+    peer.acknowledge("probe").await;
+}
+
+#[tokio::test]
+async fn it_is_said_after_the_tools_and_in_full() {
+    let gateway = Gateway::plain().await;
+    let device = gateway.device().tool(tool("a")).build().unwrap();
+    let weather = AppProvider {
+        state: AppProviderState::Refused,
+        reason: Some("a version below 1".to_owned()),
+        version: Some(0),
+        notes: vec![AppProviderNote {
+            kind: AppProviderNoteKind::Refused,
+            tool: Some("rain".to_owned()),
+            reason: "no name".to_owned(),
+        }],
+        ..app("weather")
+    };
+    // Before it runs.
+    device.handle().set_app_providers(vec![app("finance"), weather]);
+    let _running = device.start();
+    let mut peer = gateway.peer().await;
+    assert_eq!(
+        peer.expect("app_providers").await,
+        json!({"type": "app_providers", "providers": [
+            {"authority": "com.example.finance", "package": "com.example", "label": "finance", "dialect": "cetp",
+             "state": "ready"},
+            {"authority": "com.example.weather", "package": "com.example", "label": "weather", "dialect": "cetp",
+             "version": 0, "state": "refused", "reason": "a version below 1",
+             "notes": [{"kind": "refused", "tool": "rain", "reason": "no name"}]},
+        ]})
+    );
+    nothing_else(&mut peer).await;
+}
+
+#[tokio::test]
+async fn it_is_said_again_when_it_changes_and_at_every_connection() {
+    let gateway = Gateway::plain().await;
+    let running = gateway.device().tool(tool("a")).build().unwrap().start();
+    let mut peer = gateway.peer().await;
+    nothing_else(&mut peer).await;
+    let handle = running.handle();
+    handle.set_app_providers(vec![app("finance")]);
+    assert_eq!(labels(&mut peer).await, ["finance"]);
+    // The same again says nothing new, and tools that change say nothing of apps.
+    handle.set_app_providers(vec![app("finance")]);
+    handle.add_tool(tool("b")).unwrap();
+    peer.expect("register_tools").await;
+    nothing_else(&mut peer).await;
+    // Nor do apps that change say anything of tools.
+    handle.set_app_providers(vec![]);
+    assert_eq!(labels(&mut peer).await, Vec::<String>::new());
+    handle.set_app_providers(vec![app("finance"), app("weather")]);
+    assert_eq!(labels(&mut peer).await, ["finance", "weather"]);
+    nothing_else(&mut peer).await;
+    peer.cut();
+    for attempt in ["again", "and again"] {
+        let mut peer = gateway.welcome(connected(attempt)).await.0;
+        assert_eq!(labels(&mut peer).await, ["finance", "weather"], "{attempt}");
+        nothing_else(&mut peer).await;
+        peer.cut();
+    }
+}
+
+#[tokio::test]
+async fn a_gateway_of_version_1_is_not_told() {
+    let gateway = Gateway::plain().await;
+    let running = gateway.device().tool(tool("a")).build().unwrap().start();
+    running.handle().set_app_providers(vec![app("finance")]);
+    let old = json!({"type": "connected", "v": 1, "message": "Connection established"});
+    let mut peer = gateway.welcome(old).await.0;
+    running.handle().set_app_providers(vec![app("weather")]);
+    running.handle().add_tool(tool("b")).unwrap();
+    peer.expect("register_tools").await;
+    nothing_else(&mut peer).await;
+    peer.cut();
+    // Once it has been updated, it is.
+    let mut peer = gateway.welcome(connected("r")).await.0;
+    assert_eq!(labels(&mut peer).await, ["weather"]);
+}
