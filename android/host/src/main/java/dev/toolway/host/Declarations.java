@@ -1,0 +1,202 @@
+package dev.toolway.host;
+
+import android.content.Intent;
+import android.content.pm.ApplicationInfo;
+import android.content.pm.ComponentInfo;
+import android.content.pm.PackageInfo;
+import android.content.pm.PackageManager;
+import android.content.pm.ProviderInfo;
+import android.content.pm.ResolveInfo;
+import android.content.pm.Signature;
+import android.content.pm.SigningInfo;
+import android.os.Build;
+import android.os.Bundle;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/** What installed apps say of their tools in their manifests, as it stands there: nothing is judged here. */
+final class Declarations {
+    private static final String CETP_ACTION = "com.clawseed.action.TOOL_PROVIDER";
+    private static final String CETP_AUTHORITY = "com.clawseed.tools.authority";
+    private static final String CETP_VERSION = "com.clawseed.tools.version";
+    private static final String MCP_TYPE = "application/vnd.mcp.tool";
+    private static final String MCP_ACTION = "se.premex.mcp.MCP_PROVIDER";
+
+    private static final int CETP_SERVICE = 0;
+    private static final int MCP_MIME_TYPE = 1;
+    private static final int MCP_PROVIDER = 2;
+
+    private final PackageManager packages;
+
+    Declarations(PackageManager packages) {
+        this.packages = packages;
+    }
+
+    /** Of all apps, or of these. */
+    Writer find(List<String> only) {
+        Found found = new Found();
+        if (only == null) {
+            found.in(null);
+        } else {
+            for (String packageName : only) {
+                found.in(packageName);
+            }
+        }
+        Writer reply = Replies.done().integer(found.all.size());
+        for (Entry entry : found.all) {
+            entry.write(reply);
+        }
+        return reply;
+    }
+
+    /** Who serves an authority. */
+    @SuppressWarnings("deprecation") // What replaces it is there from API 33 on.
+    Writer resolve(String authority) {
+        ProviderInfo info = packages.resolveContentProvider(authority, 0);
+        Writer reply = Replies.done().flag(info != null);
+        if (info != null) {
+            reply.text(info.packageName).text(info.name).flag(info.exported);
+            reply.textOrNone(info.readPermission).textOrNone(info.writePermission);
+        }
+        return reply;
+    }
+
+    private final class Found {
+        final List<Entry> all = new ArrayList<>();
+        private final Map<String, App> apps = new HashMap<>();
+
+        @SuppressWarnings("deprecation") // What replaces them is there from API 33 on.
+        void in(String packageName) {
+            Intent cetp = new Intent(CETP_ACTION).setPackage(packageName);
+            for (ResolveInfo info : packages.queryIntentServices(cetp, PackageManager.GET_META_DATA)) {
+                all.add(new Entry(app(info.serviceInfo), info.serviceInfo, CETP_SERVICE));
+            }
+            Intent typed = new Intent(Intent.ACTION_VIEW).setType(MCP_TYPE).setPackage(packageName);
+            for (ResolveInfo info : packages.queryIntentContentProviders(typed, 0)) {
+                all.add(new Entry(app(info.providerInfo), info.providerInfo, MCP_MIME_TYPE));
+            }
+            Intent named = new Intent(MCP_ACTION).setPackage(packageName);
+            for (ResolveInfo info : packages.queryIntentContentProviders(named, 0)) {
+                all.add(new Entry(app(info.providerInfo), info.providerInfo, MCP_PROVIDER));
+            }
+        }
+
+        private App app(ComponentInfo component) {
+            App known = apps.get(component.packageName);
+            if (known == null) {
+                known = new App(component.packageName, label(component.applicationInfo), certificate(component));
+                apps.put(component.packageName, known);
+            }
+            return known;
+        }
+    }
+
+    private static final class App {
+        final String packageName;
+        final String label;
+        final String certificate;
+
+        App(String packageName, String label, String certificate) {
+            this.packageName = packageName;
+            this.label = label;
+            this.certificate = certificate;
+        }
+    }
+
+    private static final class Entry {
+        private final App app;
+        private final ComponentInfo component;
+        private final int kind;
+
+        Entry(App app, ComponentInfo component, int kind) {
+            this.app = app;
+            this.component = component;
+            this.kind = kind;
+        }
+
+        void write(Writer to) {
+            to.text(app.packageName).textOrNone(app.label).textOrNone(app.certificate);
+            to.text(component.name).flag(component.exported).raw(kind);
+            if (kind == CETP_SERVICE) {
+                to.value(metaData(CETP_AUTHORITY)).value(metaData(CETP_VERSION));
+            } else {
+                String authorities = ((ProviderInfo) component).authority;
+                to.text(authorities == null ? "" : authorities);
+            }
+        }
+
+        /** Of whatever type the manifest's compiler made it: {@code "1"} is an Integer, {@code "1.0"} a Float. */
+        @SuppressWarnings("deprecation")
+        private Object metaData(String key) {
+            Bundle all = component.metaData;
+            return all == null ? null : all.get(key);
+        }
+    }
+
+    /** The application's label; nothing where it has none, for which Android itself would show a class or package. */
+    private String label(ApplicationInfo app) {
+        CharSequence label = app.nonLocalizedLabel;
+        if (label == null && app.labelRes != 0) {
+            label = packages.getText(app.packageName, app.labelRes, app);
+        }
+        return label == null ? null : label.toString();
+    }
+
+    /**
+     * SHA-256 of the certificate of the key that the app was first signed with: where a key was replaced, the new
+     * one was vouched for by the old, and older versions of Android show the old one anyway.
+     */
+    private String certificate(ComponentInfo component) {
+        Signature[] signatures;
+        try {
+            signatures = signatures(component.packageName);
+        } catch (PackageManager.NameNotFoundException e) {
+            return null; // Removed since.
+        }
+        if (signatures == null || signatures.length == 0) {
+            return null;
+        }
+        List<String> digests = new ArrayList<>(signatures.length);
+        for (Signature signature : signatures) {
+            digests.add(sha256(signature.toByteArray()));
+        }
+        Collections.sort(digests);
+        return String.join(",", digests);
+    }
+
+    @SuppressWarnings("deprecation") // GET_SIGNATURES is all that there is before API 28.
+    private Signature[] signatures(String packageName) throws PackageManager.NameNotFoundException {
+        if (Build.VERSION.SDK_INT < Build.VERSION_CODES.P) {
+            return packages.getPackageInfo(packageName, PackageManager.GET_SIGNATURES).signatures;
+        }
+        PackageInfo info = packages.getPackageInfo(packageName, PackageManager.GET_SIGNING_CERTIFICATES);
+        SigningInfo signing = info.signingInfo;
+        if (signing == null) {
+            return null;
+        }
+        if (signing.hasMultipleSigners()) {
+            return signing.getApkContentsSigners();
+        }
+        Signature[] history = signing.getSigningCertificateHistory();
+        return history == null || history.length == 0 ? null : new Signature[] {history[0]};
+    }
+
+    private static String sha256(byte[] bytes) {
+        byte[] digest;
+        try {
+            digest = MessageDigest.getInstance("SHA-256").digest(bytes);
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException(e); // Every Android has it.
+        }
+        StringBuilder text = new StringBuilder(2 * digest.length);
+        for (byte each : digest) {
+            text.append(Character.forDigit((each >> 4) & 15, 16)).append(Character.forDigit(each & 15, 16));
+        }
+        return text.toString();
+    }
+}

@@ -1,0 +1,105 @@
+use proptest::prelude::*;
+use toolway_android::{Bundle, Value};
+
+use super::{MOST_NESTED, Malformed, Reader, Writer};
+
+fn written(bundle: &Bundle) -> Vec<u8> {
+    let mut writer = Writer::default();
+    writer.bundle(bundle).unwrap();
+    writer.into_bytes()
+}
+
+fn read(bytes: &[u8]) -> Result<Bundle, Malformed> {
+    let mut reader = Reader::new(bytes);
+    let bundle = reader.bundle()?;
+    reader.end()?;
+    Ok(bundle)
+}
+
+/// The bytes that `dev.toolway.host.WriterTest` expects of the Java side for the same bundle.
+#[test]
+fn the_bytes_are_those_that_java_writes() {
+    let bundle = Bundle::new()
+        .with("data", "ä")
+        .with("int", 258)
+        .with("list", Value::Texts(vec!["x".to_owned()]))
+        .with("map", Value::Map(vec![("k".to_owned(), "v".to_owned())]))
+        .with("null", Value::Null)
+        .with("success", true);
+    let expected: &[u8] = &[
+        &[0, 0, 0, 6][..],
+        &[0, 0, 0, 4, b'd', b'a', b't', b'a', 6, 0, 0, 0, 2, 0xc3, 0xa4],
+        &[0, 0, 0, 3, b'i', b'n', b't', 2, 0, 0, 1, 2],
+        &[0, 0, 0, 4, b'l', b'i', b's', b't', 7, 0, 0, 0, 1, 0, 0, 0, 1, b'x'],
+        &[0, 0, 0, 3, b'm', b'a', b'p', 8, 0, 0, 0, 1, 0, 0, 0, 1, b'k', 0, 0, 0, 1, b'v'],
+        &[0, 0, 0, 4, b'n', b'u', b'l', b'l', 0],
+        &[0, 0, 0, 7, b's', b'u', b'c', b'c', b'e', b's', b's', 1, 1],
+    ]
+    .concat();
+    assert_eq!(written(&bundle), expected);
+    assert_eq!(read(expected), Ok(bundle));
+}
+
+#[test]
+fn what_is_cut_too_long_or_unknown_is_refused() {
+    let whole = written(&Bundle::new().with("a", "b").with("c", Value::Double(1.5)));
+    for end in 0..whole.len() {
+        assert!(read(&whole[..end]).is_err(), "{end} bytes were taken for all {}", whole.len());
+    }
+    assert_eq!(read(&[&whole[..], &[0]].concat()), Err(Malformed::Rest));
+    assert_eq!(read(&[0xff, 0xff, 0xff, 0xff]), Err(Malformed::Length));
+    assert_eq!(read(&[0x7f, 0xff, 0xff, 0xff, 0]), Err(Malformed::Length));
+    assert_eq!(read(&[0, 0, 0, 1, 0, 0, 0, 1, b'a', 99]), Err(Malformed::Kind(99)));
+    assert_eq!(read(&[0, 0, 0, 1, 0, 0, 0, 1, b'a', 1, 2]), Err(Malformed::Kind(2)));
+    assert_eq!(read(&[0, 0, 0, 1, 0, 0, 0, 1, 0xff, 0]), Err(Malformed::Text));
+}
+
+#[test]
+fn bundles_within_bundles_have_a_bound_both_ways() {
+    let nested = |depth: usize| {
+        (1..depth).fold(Bundle::new().with("end", 1), |inner, _| Bundle::new().with("inner", inner))
+    };
+    let deepest = nested(MOST_NESTED);
+    assert_eq!(read(&written(&deepest)), Ok(deepest));
+    assert_eq!(Writer::default().bundle(&nested(MOST_NESTED + 1)), Err(Malformed::Nested));
+    let opening = [0, 0, 0, 1, 0, 0, 0, 1, b'a', 9];
+    assert_eq!(read(&opening.repeat(MOST_NESTED + 1)), Err(Malformed::Nested));
+}
+
+#[test]
+fn a_value_known_only_by_its_class_is_read_and_not_sent() {
+    let bundle = Bundle::new().with("a", Value::Other("java.util.Date".to_owned()));
+    assert_eq!(Writer::default().bundle(&bundle), Err(Malformed::Unsendable));
+    let expected: Bundle = [("a".to_owned(), Value::Other("X".to_owned()))].into_iter().collect();
+    assert_eq!(read(&[0, 0, 0, 1, 0, 0, 0, 1, b'a', 10, 0, 0, 0, 1, b'X']), Ok(expected));
+}
+
+fn values() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::Boolean),
+        any::<i32>().prop_map(Value::Int),
+        any::<i64>().prop_map(Value::Long),
+        any::<i16>().prop_map(|it| Value::Float(f32::from(it))),
+        any::<i32>().prop_map(|it| Value::Double(f64::from(it))),
+        ".*".prop_map(Value::Text),
+        prop::collection::vec(".*", 0..4).prop_map(Value::Texts),
+        prop::collection::vec((".*", ".*"), 0..4).prop_map(Value::Map),
+    ];
+    leaf.prop_recursive(4, 32, 4, |inner| {
+        prop::collection::vec((".*", inner), 0..4).prop_map(|it| Value::Bundle(it.into_iter().collect()))
+    })
+}
+
+proptest! {
+    #[test]
+    fn what_was_written_is_read(values in prop::collection::vec((".*", values()), 0..6)) {
+        let bundle: Bundle = values.into_iter().collect();
+        prop_assert_eq!(read(&written(&bundle)), Ok(bundle));
+    }
+
+    #[test]
+    fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let _ = read(&bytes);
+    }
+}

@@ -1,0 +1,180 @@
+//! The apps of the phone that this library runs on, reached by calling methods of a Java object
+//! (`dev.toolway.host.ToolwayHost`). Each takes an array of bytes and gives one, see [`crate::codec`].
+//!
+//! Methods are looked up on the object itself. On a thread that Rust made, looking a class up by its name would
+//! quietly give another one than the app's.
+
+mod reply;
+mod watching;
+
+use jni::errors::Error;
+use jni::objects::{JByteArray, JObject, JValue};
+use jni::refs::Global;
+use jni::strings::JNIStr;
+use jni::{Env, JavaVM, jni_sig, jni_str};
+use toolway_android::Bundle;
+use toolway_android::host::{
+    AuthorityOwner, CallFailure, Declaration, HostCall, HostError, PackageChanges, ProviderHost,
+};
+
+use crate::codec::{Malformed, Reader, Writer};
+
+pub(crate) use watching::changed;
+
+/// A host behind a Java object. Its methods may be called on any thread; one that Java does not know is made
+/// known to it, and stays so until it ends.
+#[derive(Debug)]
+pub struct JniHost {
+    vm: JavaVM,
+    object: Global<JObject<'static>>,
+}
+
+/// Why Java gave no answer.
+#[derive(Debug)]
+enum Silence {
+    /// Its method threw, which it does for nothing that an app does.
+    Threw {
+        class: String,
+        message: String,
+    },
+    Jni(Error),
+    Malformed(Malformed),
+}
+
+impl From<Error> for Silence {
+    fn from(error: Error) -> Self {
+        match error {
+            // Its own text leaves the class out.
+            Error::CaughtJavaException { name, msg, .. } => Self::Threw { class: name, message: msg },
+            other => Self::Jni(other),
+        }
+    }
+}
+
+impl From<Malformed> for Silence {
+    fn from(error: Malformed) -> Self {
+        Self::Malformed(error)
+    }
+}
+
+impl From<Silence> for HostError {
+    fn from(silence: Silence) -> Self {
+        Self::new(match silence {
+            Silence::Threw { class, message } => format!("the phone could not be asked: {class}: {message}"),
+            Silence::Jni(error) => format!("Java could not be asked: {error}"),
+            Silence::Malformed(error) => error.to_string(),
+        })
+    }
+}
+
+impl From<Silence> for CallFailure {
+    fn from(silence: Silence) -> Self {
+        match silence {
+            Silence::Threw { class, message } => Self::Threw { class, message },
+            Silence::Malformed(Malformed::Unsendable) => Self::Unsupported(Malformed::Unsendable.to_string()),
+            other => Self::Host(other.into()),
+        }
+    }
+}
+
+impl JniHost {
+    /// Behind this object.
+    ///
+    /// # Errors
+    /// Java is out of memory.
+    pub fn new(env: &mut Env<'_>, object: &JObject<'_>) -> Result<Self, Error> {
+        Ok(Self { vm: env.get_java_vm()?, object: env.new_global_ref(object)? })
+    }
+
+    /// Calls one of its methods with what `write` writes, and gives what it answered.
+    fn ask(
+        &self,
+        method: &JNIStr,
+        write: impl FnOnce(&mut Writer) -> Result<(), Malformed>,
+    ) -> Result<Vec<u8>, Silence> {
+        let mut request = Writer::default();
+        write(&mut request)?;
+        let request = request.into_bytes();
+        // References made in here are freed when it ends, and what Java threw is caught and none of it stays.
+        self.vm.attach_current_thread(|env| {
+            let request = env.byte_array_from_slice(&request)?;
+            let arguments = [JValue::Object(&request)];
+            let answer =
+                env.call_method(&self.object, method, jni_sig!((request: byte[]) -> byte[]), &arguments)?;
+            let answer = env.cast_local::<JByteArray<'_>>(answer.l()?)?;
+            Ok(env.convert_byte_array(&answer)?)
+        })
+    }
+
+    /// As [`Self::ask`], for what the system answers with a failure or with what `read` reads.
+    fn asked<T>(
+        &self,
+        method: &JNIStr,
+        write: impl FnOnce(&mut Writer) -> Result<(), Malformed>,
+        read: impl FnOnce(&mut Reader<'_>) -> Result<T, Malformed>,
+    ) -> Result<T, HostError> {
+        let answer = self.ask(method, write)?;
+        match reply::read(&answer, read).map_err(Silence::from)? {
+            Ok(read) => Ok(read),
+            Err(failure) => Err(HostError::new(failure.to_string())),
+        }
+    }
+}
+
+impl ProviderHost for JniHost {
+    fn discover(&self, packages: Option<&[String]>) -> Result<Vec<Declaration>, HostError> {
+        let write = |to: &mut Writer| {
+            to.byte(u8::from(packages.is_some()));
+            packages.map_or(Ok(()), |packages| to.texts(packages))
+        };
+        self.asked(jni_str!("discover"), write, |from| from.list(reply::declaration))
+    }
+
+    fn resolve(&self, authority: &str) -> Result<Option<AuthorityOwner>, HostError> {
+        self.asked(jni_str!("resolve"), |to| to.text(authority), reply::owner)
+    }
+
+    fn call(&self, call: &HostCall) -> Result<Option<Bundle>, CallFailure> {
+        let write = |to: &mut Writer| {
+            to.text(&call.authority)?;
+            to.text(&call.method)?;
+            to.byte(u8::from(call.extras.is_some()));
+            call.extras.as_ref().map_or(Ok(()), |extras| to.bundle(extras))
+        };
+        let answer = self.ask(jni_str!("call"), write)?;
+        let read = |from: &mut Reader<'_>| Ok(if from.flag()? { Some(from.bundle()?) } else { None });
+        reply::read(&answer, read).map_err(Silence::from)?
+    }
+
+    fn wake(&self, authority: &str) -> Result<bool, HostError> {
+        self.asked(jni_str!("wake"), |to| to.text(authority), |from| from.flag())
+    }
+
+    fn launch(&self, package: &str) -> Result<bool, HostError> {
+        self.asked(jni_str!("launch"), |to| to.text(package), |from| from.flag())
+    }
+
+    fn open_authorization(&self, package: &str, action: &str) -> Result<bool, HostError> {
+        let write = |to: &mut Writer| {
+            to.text(package)?;
+            to.text(action)
+        };
+        self.asked(jni_str!("openAuthorization"), write, |from| from.flag())
+    }
+
+    fn watch(&self, changes: PackageChanges) -> Result<(), HostError> {
+        let listener = watching::listen(changes);
+        let watched = self.asked(
+            jni_str!("watch"),
+            |to| {
+                to.long(listener);
+                Ok(())
+            },
+            |_| Ok(()),
+        );
+        if watched.is_err() {
+            watching::forget(listener);
+        }
+        watched
+    }
+}

@@ -1,0 +1,14 @@
+//! The library that an Android app loads to be a bridge: app providers reached through JNI ([`JniHost`]), and the
+//! functions that its Java side calls ([`natives`]). Nothing in here is Android's alone; tests run it in any
+//! Java virtual machine.
+//!
+//! Java finds those functions by the spelling of their names, which Rust keeps only with an attribute that counts
+//! as unsafe code: two libraries could define one name. They are named after `dev.toolway.host.Natives`, and that
+//! attribute is the only unsafe code in this crate. Pointers are JNI's own, wrapped by the crate `jni`; what Java
+//! holds of Rust's are numbers that are looked up.
+
+pub mod codec;
+mod host;
+pub mod natives;
+
+pub use host::JniHost;
