@@ -40,7 +40,7 @@ PATHS = {
     "/api/policy/test": {"post"},
     "/api/reload": {"post"},
     "/api/devices": {"get"},
-    "/api/devices/{id}": {"patch", "delete"},
+    "/api/devices/{id}": {"get", "patch", "delete"},
     "/api/calls": {"get"},
     "/api/calls/{id}": {"get", "delete"},
     "/api/calls/export": {"get"},

@@ -79,6 +79,7 @@ ENDPOINTS = [
     ("POST", "/api/calls/purge", {"before_ms": 0}, {"owner"}, {200}),
     ("POST", "/api/reload", None, {"owner"}, {204}),
     ("GET", "/api/devices", None, {"owner"}, {200}),
+    ("GET", "/api/devices/no-such", None, {"owner"}, {404}),
     ("PATCH", "/api/devices/no-such", {}, {"owner"}, {400, 404, 422}),
     ("DELETE", "/api/devices/no-such", None, {"owner"}, {404}),
     ("POST", "/api/pair", {"role": "device"}, {"owner"}, {200, 201}),

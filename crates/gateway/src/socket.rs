@@ -1,6 +1,7 @@
-//! WebSocket connections: [`upgrade`] lets them in, [`connection`] moves frames, [`device`], [`chat`] and [`talk`]
-//! say what the messages mean.
+//! WebSocket connections: [`upgrade`] lets them in, [`connection`] moves frames, [`device`], [`app_providers`],
+//! [`chat`] and [`talk`] say what the messages mean.
 
+mod app_providers;
 pub(crate) mod chat;
 pub(crate) mod close;
 pub(crate) mod connection;

@@ -1,13 +1,17 @@
 //! `/api/devices`: who offers tools, connected or not.
 
+mod app_providers;
+
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
-use toolway_types::Role;
+use toolway_types::{Role, ToolId, ToolName};
 use utoipa::ToSchema;
+
+use app_providers::AppProviderReportView;
 
 use super::error::ErrorBody;
 use super::given::read_text;
@@ -18,7 +22,7 @@ use crate::sources::source::{Presence, Source};
 use crate::state::App;
 
 pub(super) fn routes() -> Resources {
-    resources!(list, rename, remove)
+    resources!(list, show, rename, remove)
 }
 
 /// A device.
@@ -46,6 +50,8 @@ struct DeviceView {
     connections: usize,
     /// How many tools it offers now.
     tools: usize,
+    /// How many apps it bridges, as it says, those that it refused included.
+    app_providers: usize,
     /// How many calls it is running.
     calls_in_flight: usize,
     /// The id of the token it belongs to.
@@ -93,6 +99,7 @@ impl DeviceView {
             version: seats.iter().map(|seat| seat.version()).max(),
             connections: attached.len(),
             tools,
+            app_providers: source.app_providers().map_or(0, |report| report.providers.len()),
             calls_in_flight: seats.iter().map(|seat| seat.calls_in_flight()).sum(),
             token: source.token().to_string(),
             created_ms: state.created_ms,
@@ -115,6 +122,57 @@ async fn list(_: Owner, State(app): State<Arc<App>>) -> Json<DeviceList> {
     Json(DeviceList {
         devices: app.sources.all().iter().map(|source| DeviceView::of(&app, source)).collect(),
     })
+}
+
+/// A device with what it offers.
+#[derive(Debug, Serialize, ToSchema)]
+struct WholeDevice {
+    #[serde(flatten)]
+    device: DeviceView,
+    /// The full names of the tools that it offers now.
+    tool_names: Vec<String>,
+    /// What it last said of the apps whose tools it bridges; absent where it never did since the gateway started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    app_provider_report: Option<AppProviderReportView>,
+}
+
+impl WholeDevice {
+    fn of(app: &App, source: &Source) -> Self {
+        let snapshot = app.registry.snapshot();
+        let tools = snapshot.source(source.slug()).map(|view| view.tools().iter()).into_iter().flatten();
+        Self {
+            device: DeviceView::of(app, source),
+            tool_names: tools.map(|tool| full_name(source, tool.spec().name())).collect(),
+            app_provider_report: source.app_providers().as_deref().map(AppProviderReportView::from),
+        }
+    }
+}
+
+fn full_name(source: &Source, tool: &ToolName) -> String {
+    ToolId::new(source.slug().clone(), tool.clone()).exposed().to_string()
+}
+
+/// Show a device
+///
+/// With the names of its tools and, where it bridges the tools of apps, what became of each app. Descriptions,
+/// reasons and hints are texts of the device and of its apps.
+#[utoipa::path(
+    get,
+    path = "/api/devices/{id}",
+    tag = "devices",
+    params(("id" = String, Path, description = "The device's id.")),
+    responses(
+        (status = 200, description = "The device.", body = WholeDevice),
+        (status = 404, description = "There is no such device.", body = ErrorBody),
+    )
+)]
+async fn show(
+    _: Owner,
+    State(app): State<Arc<App>>,
+    PathOf(id): PathOf<String>,
+) -> Result<Json<WholeDevice>, ApiError> {
+    Ok(Json(WholeDevice::of(&app, &*find(&app, &id)?)))
 }
 
 /// What to change about a device.

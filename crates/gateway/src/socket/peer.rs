@@ -18,7 +18,7 @@ use super::close::{Close, INTERNAL, POLICY};
 use super::connection::Receiver;
 use super::outbox::{Gone, Outbox};
 use super::talk::{self, Talk};
-use super::{chat, device};
+use super::{app_providers, chat, device};
 use crate::access::{TokenState, secret};
 use crate::sources::identity::Claims;
 use crate::sources::seat::{Seat, SeatTerms, Stay};
@@ -105,6 +105,12 @@ impl Peer {
         self.stay.as_ref().map(|stay| &stay.seat)
     }
 
+    /// Does something as whoever sits on this connection's seat; not where a newer connection has it, or the seat
+    /// has ended.
+    pub(super) fn while_seated<R>(&self, then: impl FnOnce() -> R) -> Option<R> {
+        self.stay.as_ref()?.while_seated(then)
+    }
+
     /// What this connection has registered, once it has something to register with.
     pub(super) fn own_tools(&self) -> Option<OwnTools> {
         let seat = self.seat()?;
@@ -136,6 +142,7 @@ impl Peer {
             ClientMessage::ToolError(failure) => device::failure(self, failure).await,
             ClientMessage::ToolProgress(progress) => device::progress(self, progress).await,
             ClientMessage::ToolWaiting(waiting) => device::waiting(self, waiting).await,
+            ClientMessage::AppProviders(message) => app_providers::report(self, message).await,
             message if self.kind == Kind::Device => {
                 let text = format!("{:?} belongs on /ws/chat; this is a device's connection", message.kind());
                 self.complain(error_code::FORBIDDEN, text).await

@@ -274,6 +274,12 @@ impl Stay {
         mine
     }
 
+    /// Does something while no other socket can sit down here and the seat can't end; not where one has, or it has.
+    pub(crate) fn while_seated<R>(&self, then: impl FnOnce() -> R) -> Option<R> {
+        let attached = self.seat.attached.lock();
+        (attached.epoch == self.epoch && attached.outbox.is_some()).then(then)
+    }
+
     /// Whether nobody has sat down since this socket got up.
     pub(crate) fn is_empty_since(&self) -> bool {
         let attached = self.seat.attached.lock();

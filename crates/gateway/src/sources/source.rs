@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use toolway_types::{PrincipalId, Slug};
+use toolway_wire::from_client::app_providers::AppProvider;
 
 use super::identity::Identity;
 use super::seat::{Seat, WeakSeat};
@@ -18,6 +19,8 @@ pub(crate) struct Source {
     identity: Option<Identity>,
     state: Mutex<SourceState>,
     seats: Mutex<Seats>,
+    /// What it last said of the apps whose tools it bridges.
+    app_providers: Mutex<Option<Arc<AppProviderReport>>>,
     /// Held while one of its connections registers, so that all of them together keep to what it may have.
     pub(crate) registering: tokio::sync::Mutex<()>,
 }
@@ -46,6 +49,14 @@ pub(crate) struct SourceState {
     pub(crate) last_seen_ms: i64,
 }
 
+/// What a device says of the apps whose tools it bridges.
+#[derive(Debug)]
+pub(crate) struct AppProviderReport {
+    /// When it said so, in milliseconds since the Unix epoch.
+    pub(crate) as_of_ms: i64,
+    pub(crate) providers: Vec<AppProvider>,
+}
+
 /// Whether a source is here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Presence {
@@ -72,8 +83,15 @@ impl Source {
         identity: Option<Identity>,
         state: SourceState,
     ) -> Arc<Self> {
-        let (state, seats) = (Mutex::new(state), Mutex::default());
-        Arc::new(Self { slug, token, identity, state, seats, registering: Default::default() })
+        Arc::new(Self {
+            slug,
+            token,
+            identity,
+            state: Mutex::new(state),
+            seats: Mutex::default(),
+            app_providers: Mutex::default(),
+            registering: Default::default(),
+        })
     }
 
     pub(crate) fn slug(&self) -> &Slug {
@@ -95,6 +113,18 @@ impl Source {
 
     pub(crate) fn update(&self, change: impl FnOnce(&mut SourceState)) {
         change(&mut self.state.lock());
+    }
+
+    /// What it last said of its apps; none where it never did.
+    pub(crate) fn app_providers(&self) -> Option<Arc<AppProviderReport>> {
+        self.app_providers.lock().clone()
+    }
+
+    /// The whole list, in the place of the one before.
+    pub(crate) fn set_app_providers(&self, report: Arc<AppProviderReport>) {
+        let before = self.app_providers.lock().replace(report);
+        // Where it is a long one, without holding the lock.
+        drop(before);
     }
 
     /// All its seats that have not ended.

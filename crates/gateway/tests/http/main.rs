@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod agents;
 #[cfg(test)]
+mod app_providers;
+#[cfg(test)]
 mod approvals;
 #[cfg(test)]
 mod builtin;

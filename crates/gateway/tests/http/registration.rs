@@ -190,3 +190,29 @@ async fn r16_a_device_that_is_connected_and_offers_nothing_is_said_aloud() {
         "of one that is away nothing is expected"
     );
 }
+
+/// The good ones stand, in the order in which they came; each of the rest is refused by name.
+#[tokio::test]
+async fn of_more_tools_than_a_connection_may_have_the_first_stand() {
+    let bench = Bench::new().await;
+    let token = bench.token("device").await.token;
+    let mut device = Peer::device(&bench, &token, "pixel").await;
+    let names: Vec<String> = (0..5000).map(|number| format!("t{number:04}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let answer = device.register(tools(&names)).await;
+    assert_eq!((&answer["count"], &answer["registered"]), (&json!(5000), &json!(4096)));
+    let reason = "no more than 4096 tools may be registered here";
+    let expected: Vec<(&str, &str)> = names[4096..].iter().map(|name| (*name, reason)).collect();
+    assert_eq!(rejected(&answer), expected);
+    let shown = bench.owner("GET", "/api/devices/pixel", None).await.json();
+    assert_eq!(shown["tools"], 4096);
+    let full: Vec<String> = names[..4096].iter().map(|name| format!("pixel__{name}")).collect();
+    assert_eq!(shown["tool_names"], json!(full));
+    let (outcome, _) = tokio::join!(
+        bench.call(&bench.owner, "pixel__t4095", json!({})),
+        device.answer("the last one that fits")
+    );
+    assert_eq!(outcome["result"], "the last one that fits");
+    let outcome = bench.call(&bench.owner, "pixel__t4096", json!({})).await;
+    assert_eq!(outcome["code"], "tool_not_available");
+}

@@ -78,6 +78,7 @@ fn table() -> Vec<Row> {
         row("GET", "/api/models/{name}/models", OWNER, 404),
         row("GET", "/api/usage", CALLERS, 200),
         row("GET", "/api/devices", OWNER, 200),
+        row("GET", "/api/devices/{id}", OWNER, 404),
         Row { body: Some(json!({"name": "x"})), ..row("PATCH", "/api/devices/{id}", OWNER, 404) },
         row("DELETE", "/api/devices/{id}", OWNER, 404),
         row("GET", "/api/calls", CALLERS, 200),

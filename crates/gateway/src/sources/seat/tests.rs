@@ -349,6 +349,27 @@ fn r2_an_older_socket_can_no_longer_undo_a_newer_one() {
     });
 }
 
+/// What a socket says for its whole source counts only while it sits there: not once another does, nor once the
+/// seat has ended, however late it comes.
+#[test]
+fn an_older_socket_can_no_longer_speak_for_its_source() {
+    runtime().block_on(async {
+        let mut world = World::new().await;
+        let first = world.stay.take().unwrap();
+        assert_eq!(first.while_seated(|| 1), Some(1));
+        world.attach().await;
+        let second = world.stay.take().unwrap();
+        assert_eq!((first.while_seated(|| 1), second.while_seated(|| 2)), (None, Some(2)));
+        // Another seat at the same source, as when the device has started anew.
+        world.happen(Event::Restart).await;
+        let third = world.stay.take().unwrap();
+        assert_eq!((second.while_seated(|| 2), third.while_seated(|| 3)), (None, Some(3)));
+        assert!(third.leave());
+        assert_eq!(third.while_seated(|| 3), None, "it has got up");
+        world.finish().await;
+    });
+}
+
 #[test]
 fn r8_late_duplicate_and_unknown_answers_are_told_apart() {
     runtime().block_on(async {
