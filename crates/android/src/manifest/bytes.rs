@@ -1,0 +1,92 @@
+//! Little-endian numbers out of bytes that somebody else made. Every read is checked; nothing is copied.
+
+/// A stretch of bytes. Reading beyond its end gives nothing.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bytes<'a>(&'a [u8]);
+
+impl<'a> Bytes<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+
+    pub(super) fn len(self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) fn as_slice(self) -> &'a [u8] {
+        self.0
+    }
+
+    /// From `start` on, `length` of them.
+    pub(super) fn slice(self, start: usize, length: usize) -> Option<Self> {
+        self.0.get(start..start.checked_add(length)?).map(Self)
+    }
+
+    /// From `start` to the end.
+    pub(super) fn from(self, start: usize) -> Option<Self> {
+        self.0.get(start..).map(Self)
+    }
+
+    pub(super) fn u8(self, at: usize) -> Option<u8> {
+        self.0.get(at).copied()
+    }
+
+    pub(super) fn u16(self, at: usize) -> Option<u16> {
+        self.array(at).map(u16::from_le_bytes)
+    }
+
+    pub(super) fn u32(self, at: usize) -> Option<u32> {
+        self.array(at).map(u32::from_le_bytes)
+    }
+
+    pub(super) fn u64(self, at: usize) -> Option<u64> {
+        self.array(at).map(u64::from_le_bytes)
+    }
+
+    /// A `u32` that counts or places something.
+    pub(super) fn size(self, at: usize) -> Option<usize> {
+        self.u32(at).and_then(|it| usize::try_from(it).ok())
+    }
+
+    fn array<const N: usize>(self, at: usize) -> Option<[u8; N]> {
+        self.0.get(at..at.checked_add(N)?)?.try_into().ok()
+    }
+}
+
+/// One chunk: what it is, its own header, and all of it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Chunk<'a> {
+    /// `RES_*_TYPE`.
+    pub(super) kind: u16,
+    /// Length of its header.
+    pub(super) header: usize,
+    /// All of it, header included.
+    pub(super) all: Bytes<'a>,
+}
+
+impl<'a> Chunk<'a> {
+    /// The one that starts at the beginning of these bytes.
+    pub(super) fn first(bytes: Bytes<'a>) -> Option<Self> {
+        let (kind, header, size) = (bytes.u16(0)?, usize::from(bytes.u16(2)?), bytes.size(4)?);
+        if header < 8 || size < header {
+            return None;
+        }
+        Some(Self { kind, header, all: bytes.slice(0, size)? })
+    }
+
+    /// What follows its header.
+    pub(super) fn body(self) -> Bytes<'a> {
+        self.all.from(self.header).unwrap_or(Bytes(&[]))
+    }
+
+    /// The chunks within it that start at `start`. They end at the first that is none; each is at least eight
+    /// bytes long, so there is an end.
+    pub(super) fn within(self, start: usize) -> impl Iterator<Item = Chunk<'a>> {
+        let mut rest = self.all.from(start);
+        std::iter::from_fn(move || {
+            let chunk = Self::first(rest?)?;
+            rest = rest?.from(chunk.all.len());
+            Some(chunk)
+        })
+    }
+}

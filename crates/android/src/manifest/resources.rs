@@ -1,0 +1,159 @@
+//! The resource table of an APK (`resources.arsc`, `ResTable` of the platform's `ResourceTypes.h`), as far as a
+//! manifest's values refer to it. Of several values for different languages and screens the one without conditions
+//! is taken, as a phone does whose language an app does not know.
+
+use std::collections::BTreeMap;
+
+use super::bytes::{Bytes, Chunk};
+use super::strings::{STRING_POOL, Strings};
+use super::value::{RawValue, Value};
+
+/// `RES_TABLE_TYPE`.
+const TABLE: u16 = 0x0002;
+const PACKAGE: u16 = 0x0200;
+const TYPE: u16 = 0x0201;
+/// References that lead to references; a longer chain is taken as leading nowhere.
+const LONGEST_CHAIN: usize = 16;
+/// Kinds of resources times configurations; the largest apps have some thousands.
+const MOST_TYPES: usize = 16_384;
+const NO_ENTRY: u32 = u32::MAX;
+/// `ResTable_type::FLAG_SPARSE` and `FLAG_OFFSET16`.
+const SPARSE: u8 = 1;
+const OFFSET16: u8 = 2;
+/// `ResTable_entry::FLAG_COMPLEX` and `FLAG_COMPACT`.
+const COMPLEX: u16 = 1;
+const COMPACT: u16 = 8;
+
+/// A table, read when it is asked.
+#[derive(Debug)]
+pub(super) struct Resources<'a> {
+    strings: Strings<'a>,
+    /// By package and kind, one for each configuration.
+    types: BTreeMap<(u32, u32), Vec<Chunk<'a>>>,
+}
+
+impl<'a> Resources<'a> {
+    /// A table without resources.
+    pub(super) fn none() -> Self {
+        Self { strings: Strings::none(), types: BTreeMap::new() }
+    }
+
+    /// The table that these bytes are; nothing where they are none.
+    pub(super) fn read(bytes: &'a [u8]) -> Option<Self> {
+        let table = Chunk::first(Bytes::new(bytes)).filter(|it| it.kind == TABLE)?;
+        let mut read = Self::none();
+        let mut count = 0;
+        for chunk in table.within(table.header) {
+            match chunk.kind {
+                STRING_POOL => read.strings = Strings::read(chunk)?,
+                PACKAGE => {
+                    let package = chunk.all.u32(8)?;
+                    let left = MOST_TYPES.saturating_sub(count);
+                    for types in chunk.within(chunk.header).filter(|it| it.kind == TYPE).take(left) {
+                        let kind = u32::from(types.all.u8(8)?);
+                        read.types.entry((package, kind)).or_default().push(types);
+                        count += 1;
+                    }
+                }
+                _ => {}
+            }
+        }
+        Some(read)
+    }
+
+    /// The value that a resource has in the end.
+    pub(super) fn resolve(&self, id: u32) -> Value {
+        let mut at = id;
+        for _ in 0..LONGEST_CHAIN {
+            match self.entry(at) {
+                Some(raw) if raw.is_reference() => at = raw.data,
+                Some(raw) => {
+                    return Value::of(raw, |index| self.strings.get(index)).unwrap_or(Value::Reference(id));
+                }
+                None => return Value::Reference(id),
+            }
+        }
+        Value::Reference(id)
+    }
+
+    /// The value of the configuration that fits best.
+    fn entry(&self, id: u32) -> Option<RawValue> {
+        let (package, kind, entry) = (id >> 24, (id >> 16) & 0xff, id & 0xffff);
+        let mut best: Option<(Fit, RawValue)> = None;
+        for types in self.types.get(&(package, kind)).into_iter().flatten() {
+            let fit = Fit::of(*types);
+            if best.is_none_or(|(best, _)| best < fit)
+                && let Some(value) = value_in(*types, entry)
+            {
+                best = Some((fit, value));
+            }
+        }
+        best.map(|(_, value)| value)
+    }
+}
+
+/// How well a configuration fits a phone of which nothing is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Fit {
+    /// It is for one language.
+    Language,
+    /// For some screens or versions.
+    Condition,
+    /// Without conditions.
+    Default,
+}
+
+impl Fit {
+    /// Of a chunk of `RES_TABLE_TYPE_TYPE`, whose configuration starts at byte 20 with its own size.
+    fn of(types: Chunk<'_>) -> Self {
+        let size = types.all.size(20).unwrap_or_default().min(types.all.len());
+        let config = types.all.slice(24, size.saturating_sub(4)).unwrap_or(Bytes::new(&[]));
+        // mcc and mnc come first, then language and country.
+        if config.u32(4).is_some_and(|locale| locale != 0) {
+            return Self::Language;
+        }
+        if config.as_slice().iter().all(|byte| *byte == 0) { Self::Default } else { Self::Condition }
+    }
+}
+
+/// The value of an entry in one chunk of `RES_TABLE_TYPE_TYPE`.
+fn value_in(types: Chunk<'_>, entry: u32) -> Option<RawValue> {
+    let (flags, count, entries) = (types.all.u8(9)?, types.all.u32(12)?, types.all.size(16)?);
+    let wanted = usize::try_from(entry).ok()?;
+    let offsets = types.body();
+    let offset = if flags & SPARSE != 0 {
+        // Pairs of an entry's number and its offset in words, sorted by number.
+        let count = usize::try_from(count).ok()?.min(offsets.len() / 4);
+        let (mut low, mut high) = (0, count);
+        loop {
+            if low >= high {
+                return None;
+            }
+            let middle = low + (high - low) / 2;
+            let found = offsets.u16(middle * 4)?;
+            match u32::from(found).cmp(&entry) {
+                std::cmp::Ordering::Equal => break usize::from(offsets.u16(middle * 4 + 2)?) * 4,
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+    } else if entry >= count {
+        return None;
+    } else if flags & OFFSET16 != 0 {
+        let offset = offsets.u16(wanted * 2).filter(|offset| *offset != u16::MAX)?;
+        usize::from(offset) * 4
+    } else {
+        let offset = offsets.u32(wanted * 4).filter(|offset| *offset != NO_ENTRY)?;
+        usize::try_from(offset).ok()?
+    };
+    let start = entries.checked_add(offset)?;
+    let (size, flags) = (types.all.u16(start)?, types.all.u16(start.checked_add(2)?)?);
+    if flags & COMPACT != 0 {
+        let [kind, _] = (flags >> 8).to_le_bytes();
+        return Some(RawValue { kind, data: types.all.u32(start.checked_add(4)?)? });
+    }
+    if flags & COMPLEX != 0 {
+        return None;
+    }
+    RawValue::read(types.all, start.checked_add(usize::from(size))?)
+}

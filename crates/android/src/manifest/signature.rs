@@ -1,0 +1,84 @@
+//! Who signed an APK, out of its signing block (APK Signature Scheme v2 and v3, as source.android.com describes
+//! them). The signatures themselves are not verified: the phone did that when it installed the app.
+
+use std::collections::BTreeSet;
+use std::io::{self, Read, Seek, SeekFrom};
+
+use sha2::{Digest, Sha256};
+
+use super::bytes::Bytes;
+
+const MAGIC: &[u8; 16] = b"APK Sig Block 42";
+const V2: u32 = 0x7109_871a;
+const V3: u32 = 0xf053_68c0;
+/// Version 3.1, which Android 13 (API 33) and newer look at first: it may name a newer key.
+const V31: u32 = 0x1b93_ad61;
+/// The block holds certificates, signatures and often padding to a page; larger ones are not read.
+const LARGEST_BLOCK: u64 = 4 << 20;
+/// Android takes ten at most.
+const MOST_SIGNERS: usize = 10;
+
+/// The signing block, which ends where the central directory starts; nothing where there is none.
+pub(super) fn block(apk: &mut (impl Read + Seek), directory: u64) -> io::Result<Option<Vec<u8>>> {
+    let Some(footer) = directory.checked_sub(24) else { return Ok(None) };
+    let mut end = [0; 24];
+    apk.seek(SeekFrom::Start(footer))?;
+    apk.read_exact(&mut end)?;
+    let end = Bytes::new(&end);
+    // The size counts all but the first of the two places where it stands.
+    let (Some(size), Some(magic)) = (end.u64(0), end.slice(8, 16)) else { return Ok(None) };
+    let start = directory.checked_sub(size).filter(|_| (24..=LARGEST_BLOCK).contains(&size));
+    let (Some(start), true) = (start, magic.as_slice() == MAGIC) else { return Ok(None) };
+    let mut block = vec![0; usize::try_from(size - 24).unwrap_or_default()];
+    apk.seek(SeekFrom::Start(start))?;
+    apk.read_exact(&mut block)?;
+    Ok(Some(block))
+}
+
+/// SHA-256 of the signers' certificates out of a signing block: in lower-case hexadecimal, sorted, joined by `,`.
+/// Nothing where it names none.
+pub(super) fn certificate(block: &[u8], api_level: Option<u32>) -> Option<String> {
+    let schemes: &[u32] = if api_level.is_some_and(|level| level >= 33) { &[V31, V3, V2] } else { &[V3, V2] };
+    schemes.iter().find_map(|scheme| {
+        let signers = sequence(pair(Bytes::new(block), *scheme)?)?;
+        let certificates: BTreeSet<String> = items(signers).take(MOST_SIGNERS).filter_map(signer).collect();
+        Some(certificates.into_iter().collect::<Vec<_>>().join(",")).filter(|it| !it.is_empty())
+    })
+}
+
+/// The value of an id among the block's pairs.
+fn pair(block: Bytes<'_>, wanted: u32) -> Option<Bytes<'_>> {
+    let mut rest = block;
+    loop {
+        let length = usize::try_from(rest.u64(0)?).ok()?;
+        let pair = rest.slice(8, length)?;
+        if pair.u32(0)? == wanted {
+            return pair.from(4);
+        }
+        rest = rest.from(8)?.from(length)?;
+    }
+}
+
+/// What stands behind a length of four bytes.
+fn sequence(bytes: Bytes<'_>) -> Option<Bytes<'_>> {
+    bytes.slice(4, bytes.size(0)?)
+}
+
+/// The sequences within one.
+fn items(bytes: Bytes<'_>) -> impl Iterator<Item = Bytes<'_>> {
+    let mut rest = Some(bytes);
+    std::iter::from_fn(move || {
+        let item = sequence(rest?)?;
+        rest = rest?.from(4)?.from(item.len());
+        Some(item)
+    })
+}
+
+/// SHA-256 of a signer's first certificate, which is the one that it signs with.
+fn signer(signer: Bytes<'_>) -> Option<String> {
+    let signed = sequence(signer)?;
+    let digests = sequence(signed)?;
+    let certificates = sequence(signed.from(4)?.from(digests.len())?)?;
+    let first = items(certificates).next()?;
+    Some(Sha256::digest(first.as_slice()).iter().map(|byte| format!("{byte:02x}")).collect())
+}

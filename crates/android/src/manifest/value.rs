@@ -1,0 +1,61 @@
+//! Values as the compiler typed them (`Res_value`).
+
+use super::bytes::Bytes;
+
+/// A `Res_value`, not resolved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct RawValue {
+    /// `Res_value::dataType`.
+    pub(super) kind: u8,
+    /// `Res_value::data`.
+    pub(super) data: u32,
+}
+
+/// `TYPE_REFERENCE`.
+pub(super) const REFERENCE: u8 = 0x01;
+/// `TYPE_STRING`.
+pub(super) const STRING: u8 = 0x03;
+/// `TYPE_FLOAT`.
+pub(super) const FLOAT: u8 = 0x04;
+/// `TYPE_DYNAMIC_REFERENCE`.
+pub(super) const DYNAMIC_REFERENCE: u8 = 0x07;
+/// `TYPE_FIRST_INT` and `TYPE_LAST_INT`, between which booleans and colours lie too.
+const INTS: std::ops::RangeInclusive<u8> = 0x10..=0x1f;
+/// `TYPE_INT_BOOLEAN`.
+pub(super) const BOOLEAN: u8 = 0x12;
+
+impl RawValue {
+    pub(super) fn read(bytes: Bytes<'_>, at: usize) -> Option<Self> {
+        Some(Self { kind: bytes.u8(at.checked_add(3)?)?, data: bytes.u32(at.checked_add(4)?)? })
+    }
+
+    pub(super) fn is_reference(self) -> bool {
+        matches!(self.kind, REFERENCE | DYNAMIC_REFERENCE)
+    }
+}
+
+/// A value whose references were followed.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Value {
+    Text(String),
+    Int(i32),
+    Float(f32),
+    Boolean(bool),
+    /// A reference that leads nowhere here: to the system's resources, or to none.
+    Reference(u32),
+    /// Of another type: a size, a fraction, an attribute.
+    Other(u8),
+}
+
+impl Value {
+    /// From a value that is no reference, with the text that a string's index means.
+    pub(super) fn of(raw: RawValue, text: impl FnOnce(u32) -> Option<String>) -> Option<Self> {
+        Some(match raw.kind {
+            STRING => Self::Text(text(raw.data)?),
+            FLOAT => Self::Float(f32::from_bits(raw.data)),
+            BOOLEAN => Self::Boolean(raw.data != 0),
+            kind if INTS.contains(&kind) => Self::Int(raw.data.cast_signed()),
+            kind => Self::Other(kind),
+        })
+    }
+}
