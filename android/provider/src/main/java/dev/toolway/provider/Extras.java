@@ -1,0 +1,74 @@
+package dev.toolway.provider;
+
+import android.os.Build;
+import android.os.Bundle;
+import java.util.HashMap;
+import java.util.Map;
+
+/**
+ * Reads what callers send. A bundle is unpacked when it is first looked into, and then it may name classes that are
+ * not there, or lie about its length: whatever comes of that is the caller's mistake and ends no process.
+ */
+final class Extras {
+    private Extras() {}
+
+    /** Null where it is missing. */
+    static String string(Bundle extras, String key) throws ToolException {
+        Object value = read(extras, key, () -> {
+            String text = extras.getString(key);
+            return text != null || !extras.containsKey(key) ? text : raw(extras, key);
+        });
+        if (value != null && !(value instanceof String)) {
+            throw ToolException.invalidArgs(key + " must be a string");
+        }
+        return (String) value;
+    }
+
+    /** Null where it is missing. */
+    static Map<?, ?> map(Bundle extras, String key) throws ToolException {
+        Object value = read(extras, key, () -> {
+            if (!extras.containsKey(key)) {
+                return null;
+            }
+            // From API 34 on the class can be named before anything is unpacked. A map always arrives as this one.
+            Object map = Build.VERSION.SDK_INT >= Build.VERSION_CODES.UPSIDE_DOWN_CAKE
+                    ? extras.getSerializable(key, HashMap.class)
+                    : raw(extras, key);
+            return map == null ? "" : map;
+        });
+        if (value != null && !(value instanceof Map)) {
+            throw ToolException.invalidArgs(key + " must be a map of strings");
+        }
+        return (Map<?, ?>) value;
+    }
+
+    /** Whether it is there. What can't be unpacked is not. */
+    static boolean has(Bundle extras, String key) {
+        try {
+            return extras != null && Boolean.TRUE.equals(read(extras, key, () -> extras.containsKey(key)));
+        } catch (ToolException error) {
+            return false;
+        }
+    }
+
+    @SuppressWarnings("deprecation")
+    private static Object raw(Bundle extras, String key) {
+        return extras.get(key);
+    }
+
+    private interface Reading {
+        Object read();
+    }
+
+    private static Object read(Bundle extras, String key, Reading reading) throws ToolException {
+        if (extras == null) {
+            throw ToolException.invalidArgs("there are no extras; " + key + " is needed");
+        }
+        try {
+            return reading.read();
+        } catch (RuntimeException | LinkageError | StackOverflowError | OutOfMemoryError error) {
+            throw ToolException.invalidArgs(
+                    "the extras can't be read: " + JsonValues.cut(String.valueOf(error.getMessage()), 200));
+        }
+    }
+}
