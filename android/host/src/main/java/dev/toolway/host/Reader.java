@@ -19,6 +19,15 @@ final class Reader {
         return bytes.get() != 0;
     }
 
+    /** A byte that says what follows. */
+    int kind() {
+        return bytes.get();
+    }
+
+    boolean isAtEnd() {
+        return !bytes.hasRemaining();
+    }
+
     int integer() {
         return bytes.getInt();
     }

@@ -1,0 +1,73 @@
+package dev.toolway.foreign;
+
+import android.content.ContentProvider;
+import android.content.ContentValues;
+import android.database.Cursor;
+import android.net.Uri;
+import android.os.Bundle;
+
+/** What every provider must have and tools do not use. */
+public abstract class Foreign extends ContentProvider {
+    @Override
+    public boolean onCreate() {
+        return true;
+    }
+
+    @Override
+    public Cursor query(Uri uri, String[] projection, String selection, String[] arguments, String order) {
+        return null;
+    }
+
+    @Override
+    public String getType(Uri uri) {
+        return null;
+    }
+
+    @Override
+    public Uri insert(Uri uri, ContentValues values) {
+        return null;
+    }
+
+    @Override
+    public int delete(Uri uri, String selection, String[] arguments) {
+        return 0;
+    }
+
+    @Override
+    public int update(Uri uri, ContentValues values, String selection, String[] arguments) {
+        return 0;
+    }
+
+    /** A CETP answer. */
+    protected static Bundle success(String data) {
+        Bundle bundle = new Bundle();
+        bundle.putString("status", "success");
+        bundle.putString("data", data);
+        return bundle;
+    }
+
+    /** A CETP failure. */
+    protected static Bundle error(String code, String message) {
+        Bundle bundle = new Bundle();
+        bundle.putString("status", "error");
+        bundle.putString("error_code", code);
+        bundle.putString("error_message", message);
+        return bundle;
+    }
+
+    /** The answer of an MCP dialect. */
+    protected static Bundle result(String text) {
+        Bundle bundle = new Bundle();
+        bundle.putBoolean("success", true);
+        bundle.putString("tool_result", text);
+        return bundle;
+    }
+
+    /** The failure of an MCP dialect. */
+    protected static Bundle failure(String message) {
+        Bundle bundle = new Bundle();
+        bundle.putBoolean("success", false);
+        bundle.putString("error_message", message);
+        return bundle;
+    }
+}

@@ -1,0 +1,96 @@
+package dev.toolway.phone;
+
+import java.io.File;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** Builds packages from manifests with the platform's own compiler, which gives each value of one its type. */
+public final class Manifests {
+    private static final Map<String, Path> BUILT = new ConcurrentHashMap<>();
+
+    private Manifests() {
+    }
+
+    /** The elements of an {@code <application>} as the package of an app with this label; null for none. */
+    public static Path apk(String packageName, String label, String components) {
+        String attribute = label == null ? "" : " android:label=\"" + label + "\"";
+        return apk("<manifest xmlns:android=\"http://schemas.android.com/apk/res/android\" package=\"" + packageName
+            + "\"><uses-sdk android:minSdkVersion=\"26\" android:targetSdkVersion=\"34\" /><application" + attribute
+            + ">" + components + "</application></manifest>");
+    }
+
+    /** A whole manifest as a package. */
+    public static Path apk(String manifest) {
+        return BUILT.computeIfAbsent(manifest, Manifests::build);
+    }
+
+    /** A CETP app's service and provider, as in the protocol's section 2.2; the meta-data's values as they are given. */
+    public static String cetp(String service, String provider, String authority, String version) {
+        return "<service android:name=\"" + service + "\" android:exported=\"true\"><intent-filter>"
+            + "<action android:name=\"com.clawseed.action.TOOL_PROVIDER\" /></intent-filter>"
+            + "<meta-data android:name=\"com.clawseed.tools.authority\" android:value=\"" + authority + "\" />"
+            + (version == null ? ""
+                : "<meta-data android:name=\"com.clawseed.tools.version\" android:value=\"" + version + "\" />")
+            + "</service>" + guarded(provider, authority);
+    }
+
+    /** A CETP app's provider alone. */
+    public static String guarded(String provider, String authority) {
+        return "<provider android:name=\"" + provider + "\" android:authorities=\"" + authority
+            + "\" android:exported=\"true\" android:permission=\"com.clawseed.permission.ACCESS_TOOLS\""
+            + " android:initOrder=\"100\" />";
+    }
+
+    /** An MCP provider that is found by its type, as in the guide's step 2. */
+    public static String mcpType(String provider, String authority) {
+        return "<provider android:name=\"" + provider + "\" android:authorities=\"" + authority
+            + "\" android:exported=\"true\"><intent-filter><action android:name=\"android.intent.action.VIEW\" />"
+            + "<data android:mimeType=\"application/vnd.mcp.tool\" /></intent-filter></provider>";
+    }
+
+    /** An MCP provider that is found by its action. */
+    public static String mcpAction(String provider, String authority) {
+        return "<provider android:name=\"" + provider + "\" android:authorities=\"" + authority
+            + "\" android:exported=\"true\" android:permission=\"se.premex.mcp.ACCESS_PROVIDER\"><intent-filter>"
+            + "<action android:name=\"se.premex.mcp.MCP_PROVIDER\" /></intent-filter></provider>";
+    }
+
+    private static Path build(String manifest) {
+        try {
+            Path folder = Files.createTempDirectory("manifest");
+            Path source = folder.resolve("AndroidManifest.xml");
+            Files.writeString(source, "<?xml version=\"1.0\" encoding=\"utf-8\"?>" + manifest);
+            Path apk = folder.resolve("app.apk");
+            List<String> command = new ArrayList<>(List.of("aapt", "package", "-f", "-M", source.toString(), "-I",
+                framework().toString(), "-F", apk.toString()));
+            Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+            String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+            if (process.waitFor() != 0) {
+                throw new AssertionError(said + manifest);
+            }
+            apk.toFile().deleteOnExit();
+            return apk;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    /** The names of attributes and their types. {@code aapt} reads those of API 29, and not those of 35. */
+    private static Path framework() {
+        File[] jars = new File(System.getProperty("robolectric.dependency.dir")).listFiles(
+            (folder, name) -> name.startsWith("android-all-10-"));
+        if (jars == null || jars.length != 1) {
+            throw new AssertionError("the framework of API 29 is not where Robolectric takes it from");
+        }
+        return jars[0].toPath();
+    }
+}

@@ -1,0 +1,198 @@
+package dev.toolway.phone;
+
+import android.content.ContentProvider;
+import android.content.Context;
+import android.content.ContextWrapper;
+import android.content.IContentProvider;
+import android.content.pm.ApplicationInfo;
+import android.content.pm.ProviderInfo;
+import android.os.Binder;
+import android.os.Build;
+import android.os.DeadObjectException;
+import android.os.IBinder;
+import android.os.Parcel;
+import android.os.RemoteException;
+import android.os.TransactionTooLargeException;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.robolectric.RuntimeEnvironment;
+import org.robolectric.util.ReflectionHelpers;
+import org.robolectric.util.ReflectionHelpers.ClassParameter;
+
+/**
+ * What stands for the process of one provider: everything goes through the framework's own proxy and parcels, with the
+ * limit on their size, and it can die, refuse to start, and be counted.
+ */
+public final class ProviderProcess {
+    /** What a process has for all the transactions that are under way. */
+    static final int BUFFER = 1 << 20;
+    /** Up to here the system takes a failure for one that has nothing to do with size. */
+    private static final int SMALL = 200 * 1024;
+
+    private final ProviderInfo info;
+    private final AtomicInteger starts = new AtomicInteger();
+    private final AtomicInteger transactions = new AtomicInteger();
+    private ContentProvider provider;
+    private boolean startable = true;
+    private boolean startsOnlyForStableClients;
+    private volatile int dyingTransactions;
+
+    ProviderProcess(ProviderInfo info) {
+        this.info = info;
+    }
+
+    /** It ends, and will be started again when somebody wants it. */
+    public synchronized void kill() {
+        provider = null;
+    }
+
+    /** Some vendors' systems start no process for a provider: then nobody serves the authority. */
+    public synchronized void neverStarts() {
+        kill();
+        startable = false;
+    }
+
+    /** It starts again. */
+    public synchronized void startsAgain() {
+        startable = true;
+    }
+
+    /** It is started for a client that is held on to, as `acquireContentProviderClient` does, and for no other. */
+    public synchronized void startsOnlyForStableClients() {
+        kill();
+        startsOnlyForStableClients = true;
+    }
+
+    /** It dies in the middle of the next so many transactions: after its code ran, before the answer is there. */
+    public void diesInNextTransactions(int count) {
+        dyingTransactions = count;
+    }
+
+    /** How many times it was started. */
+    public int starts() {
+        return starts.get();
+    }
+
+    /** How many transactions have reached it. */
+    public int transactions() {
+        return transactions.get();
+    }
+
+    /** Its code, to be looked at by a test. */
+    public synchronized ContentProvider provider() {
+        return started(true) ? provider : null;
+    }
+
+    /** What a client holds; nothing where no process could be started. */
+    IContentProvider connect(boolean stable) {
+        IBinder gate;
+        synchronized (this) {
+            if (!started(stable)) {
+                return null;
+            }
+            IContentProvider transport = ReflectionHelpers.callInstanceMethod(provider, "getIContentProvider");
+            gate = new Gate(provider, transport.asBinder());
+        }
+        try {
+            Class<?> proxy = Class.forName("android.content.ContentProviderProxy");
+            return (IContentProvider) ReflectionHelpers.callConstructor(proxy, ClassParameter.from(IBinder.class, gate));
+        } catch (ClassNotFoundException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private boolean started(boolean stable) {
+        if (provider != null) {
+            return true;
+        }
+        if (!startable || (startsOnlyForStableClients && !stable)) {
+            return false;
+        }
+        try {
+            provider = (ContentProvider) Class.forName(info.name).getDeclaredConstructor().newInstance();
+        } catch (ReflectiveOperationException e) {
+            throw new AssertionError(e);
+        }
+        starts.incrementAndGet();
+        provider.attachInfo(new AppContext(RuntimeEnvironment.getApplication(), info.applicationInfo), info);
+        return true;
+    }
+
+    private synchronized boolean isRunning(ContentProvider asked) {
+        return provider == asked;
+    }
+
+    /** The kernel's driver: between the proxy on one side and the provider on the other. */
+    private final class Gate extends Binder {
+        private final ContentProvider asked;
+        private final IBinder transport;
+
+        Gate(ContentProvider asked, IBinder transport) {
+            this.asked = asked;
+            this.transport = transport;
+        }
+
+        @Override
+        protected boolean onTransact(int code, Parcel data, Parcel reply, int flags) throws RemoteException {
+            if (!isRunning(asked)) {
+                throw new DeadObjectException();
+            }
+            if (data.dataSize() > BUFFER) {
+                throw failed(data.dataSize());
+            }
+            transactions.incrementAndGet();
+            actsForItself();
+            boolean known = transport.transact(code, data, reply, flags);
+            if (dyingTransactions > 0) {
+                dyingTransactions--;
+                kill();
+            }
+            if (!isRunning(asked)) {
+                throw new DeadObjectException();
+            }
+            if (reply != null && reply.dataSize() > BUFFER) {
+                throw failed(data.dataSize());
+            }
+            return known;
+        }
+
+        /** As `signalExceptionForError` in `android_util_Binder.cpp`: the size looked at is always the arguments'. */
+        private RemoteException failed(int size) {
+            return size > SMALL ? new TransactionTooLargeException("data parcel size " + size + " bytes")
+                : new DeadObjectException("Transaction failed on small parcel; remote process probably died, but this "
+                    + "could also be caused by running out of binder buffer space");
+        }
+
+        /** Who calls is read from the parcel, which from API 31 on is only done within a transaction. */
+        private void actsForItself() {
+            if (Build.VERSION.SDK_INT >= Build.VERSION_CODES.S) {
+                ReflectionHelpers.callStaticMethod(Binder.class, "setIsDirectlyHandlingTransactionOverride",
+                    ClassParameter.from(boolean.class, true));
+            }
+        }
+    }
+
+    /** The provider's app, as its own code sees it. What it stores lies with everything else of this run. */
+    private static final class AppContext extends ContextWrapper {
+        private final ApplicationInfo app;
+
+        AppContext(Context base, ApplicationInfo app) {
+            super(base);
+            this.app = app;
+        }
+
+        @Override
+        public String getPackageName() {
+            return app.packageName;
+        }
+
+        @Override
+        public ApplicationInfo getApplicationInfo() {
+            return app;
+        }
+
+        @Override
+        public Context getApplicationContext() {
+            return this;
+        }
+    }
+}
