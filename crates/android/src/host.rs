@@ -5,12 +5,13 @@
 //! named and what an answer means is decided above it, once for all hosts.
 
 mod changes;
+pub mod memory;
 
 use std::time::Duration;
 
 use crate::bundle::Bundle;
 
-pub use changes::PackageChanges;
+pub use changes::{Changed, PackageChanges};
 
 /// Reaches the app providers of one phone.
 pub trait ProviderHost: Send + Sync + 'static {

@@ -5,8 +5,35 @@
 //! everything else is here and the same for all of them. Nothing here knows JNI or a terminal, and nothing reads
 //! settings or the environment.
 
+pub mod authorization;
+pub mod bounds;
+pub mod bridge;
 pub mod bundle;
+pub mod cetp;
+pub mod dialect;
+pub mod discovery;
+pub mod execute;
+pub mod failure;
 pub mod host;
+pub mod listed;
+pub mod manifest;
+pub mod mcp;
+pub mod naming;
+pub mod note;
+pub mod options;
+mod ordered;
+pub mod provider;
+pub mod reach;
+mod report;
+pub mod scan;
+mod version;
+pub mod workers;
 
+pub use authorization::{Agreement, AuthorizationPrompt, AuthorizationRequest};
+pub use bridge::Bridge;
 pub use bundle::{Bundle, Value};
-pub use host::ProviderHost;
+pub use dialect::Dialect;
+pub use host::{PackageChanges, ProviderHost};
+pub use naming::Names;
+pub use options::Options;
+pub use provider::{Provider, State};

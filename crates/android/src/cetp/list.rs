@@ -1,0 +1,69 @@
+//! The list of a provider's tools.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::read_reply;
+use crate::bounds;
+use crate::bundle::Bundle;
+use crate::failure::{ProviderFailure, malformed};
+use crate::listed::{Described, Listed};
+use crate::note::Notes;
+use crate::ordered::Members;
+use toolway_types::json::nests_deeper_than;
+
+#[derive(Deserialize)]
+struct Data<'a> {
+    #[serde(borrow)]
+    tools: Vec<&'a RawValue>,
+}
+
+/// The tools of an answer to `list_tools`. What is wrong with one of them keeps no other from standing; fields
+/// that nobody knows are ignored (section 2.5).
+///
+/// # Errors
+/// [`ProviderFailure`]: what the answer says, or that it is no list.
+pub fn read_list(bundle: Option<&Bundle>) -> Result<Listed, ProviderFailure> {
+    let data = read_reply(bundle)?;
+    if nests_deeper_than(data, bounds::DEPTH) {
+        return Err(malformed(format!("its list nests deeper than {} levels", bounds::DEPTH)));
+    }
+    let data: Data<'_> =
+        serde_json::from_str(data).map_err(|error| malformed(format!("its list of tools: {error}")))?;
+    let mut notes = Notes::default();
+    let described =
+        data.tools.iter().enumerate().filter_map(|(at, tool)| describe(at, tool, &mut notes)).collect();
+    Ok(Listed::new(described, notes))
+}
+
+fn describe(at: usize, tool: &RawValue, notes: &mut Notes) -> Option<Described> {
+    let place = || format!("the tool at place {} of the list", at + 1);
+    let Some(fields) = Members::of(tool) else {
+        notes.refuse(None, format!("{} is not an object", place()));
+        return None;
+    };
+    let text = |key| {
+        fields.get(key).and_then(|value| serde_json::from_str::<Option<String>>(value.get()).transpose())
+    };
+    let name = match text("name") {
+        Some(Ok(name)) if !name.is_empty() => name,
+        Some(Ok(_)) | None => {
+            notes.refuse(None, format!("{} has no name", place()));
+            return None;
+        }
+        Some(Err(_)) => {
+            notes.refuse(None, format!("the name of {} is not a string", place()));
+            return None;
+        }
+    };
+    let description = match text("description") {
+        Some(Ok(description)) => Some(description),
+        Some(Err(_)) => {
+            notes.flag(Some(&name), "its description is not a string and is left out");
+            None
+        }
+        None => None,
+    };
+    let parameters = fields.get("parameters").map(|value| value.get().to_owned());
+    Some(Described { name, description, parameters })
+}

@@ -1,0 +1,265 @@
+//! One call of one tool of one provider, from arguments to outcome.
+
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use toolway_device::{ToolContext, WaitingFor};
+use toolway_types::{Code, JsonObject, RawJson, ToolError, ToolOutput};
+
+use crate::authorization::{Asked, Authorizations, request};
+use crate::bounds::{self, cut};
+use crate::bundle::Bundle;
+use crate::cetp;
+use crate::dialect::Dialect;
+use crate::failure::{AuthorizationRequired, ProviderFailure};
+use crate::host::CallFailure;
+use crate::mcp;
+use crate::options::Options;
+use crate::provider::Provider;
+use crate::reach::{Effort, Reach, Unreached};
+use crate::workers::Missed;
+
+/// What a call has shown about its provider, for whoever keeps the list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Seen {
+    /// It does not know a tool that it listed: ask it again.
+    ListIsOld {
+        /// Its app.
+        package: String,
+    },
+    /// It can't be reached.
+    Unreachable {
+        /// Its authority.
+        authority: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Makes calls.
+#[derive(Debug, Clone)]
+pub struct Executor {
+    reach: Reach,
+    authorizations: Authorizations,
+    options: Options,
+    seen: mpsc::Sender<Seen>,
+}
+
+/// Why one try brought no output.
+enum Fault {
+    Failure(ProviderFailure),
+    Unreached(Unreached),
+}
+
+impl Executor {
+    /// What calls show about providers goes to `seen`; where nobody reads it, it is dropped.
+    #[must_use]
+    pub fn new(
+        reach: Reach,
+        authorizations: Authorizations,
+        options: Options,
+        seen: mpsc::Sender<Seen>,
+    ) -> Self {
+        Self { reach, authorizations, options, seen }
+    }
+
+    /// Runs a tool, `tool` being its provider's own name for it. Where the app wants to be allowed first, the user
+    /// is asked while the gateway's clock stands still, and the call is made once more.
+    ///
+    /// # Errors
+    /// What went wrong, in words for a model and its user.
+    pub async fn run(
+        &self,
+        provider: &Provider,
+        tool: &str,
+        args: &JsonObject,
+        cx: &ToolContext,
+    ) -> Result<ToolOutput, ToolError> {
+        let extras = match provider.dialect {
+            Dialect::Cetp => {
+                let text = serde_json::to_string(args).unwrap_or_else(|_| "{}".to_owned());
+                cetp::execute_extras(tool, &text, cx.call_id())
+            }
+            Dialect::McpA | Dialect::McpB | Dialect::McpC => mcp::execute_extras(tool, args),
+        };
+        let since = Instant::now();
+        let fault = match self.once(provider, &extras, cx).await {
+            Ok(output) => return Ok(output),
+            Err(fault) => fault,
+        };
+        let Fault::Failure(ProviderFailure::AuthorizationRequired(required)) = &fault else {
+            return Err(self.error(provider, tool, fault));
+        };
+        let asked = self.ask(provider, tool, required, since, cx).await;
+        if asked != Asked::Returned || cx.remaining() == Some(Duration::ZERO) {
+            return Err(authorization_error(provider, required, asked));
+        }
+        match self.once(provider, &extras, cx).await {
+            Ok(output) => Ok(output),
+            Err(fault) => Err(self.error(provider, tool, fault)),
+        }
+    }
+
+    async fn ask(
+        &self,
+        provider: &Provider,
+        tool: &str,
+        required: &AuthorizationRequired,
+        since: Instant,
+        cx: &ToolContext,
+    ) -> Asked {
+        if !self.authorizations.is_anybody_there() {
+            return Asked::NobodyThere;
+        }
+        let request = request(provider, Some(tool), required);
+        let prompt = format!("{} wants to be allowed first: {}", provider.title(), required.message);
+        let _waiting = cx.waiting_with(WaitingFor::Authorization, prompt, required.hint.clone()).await;
+        self.authorizations.ask(&request, since, self.options.person_patience).await
+    }
+
+    /// One try.
+    async fn once(
+        &self,
+        provider: &Provider,
+        extras: &Bundle,
+        cx: &ToolContext,
+    ) -> Result<ToolOutput, Fault> {
+        let patience = cx.remaining().unwrap_or(self.options.call_patience);
+        let effort = Effort { repeatable: provider.dialect.is_read_only(), launch: self.options.launch_apps };
+        let method = match provider.dialect {
+            Dialect::Cetp => cetp::EXECUTE_TOOL,
+            Dialect::McpA | Dialect::McpB | Dialect::McpC => mcp::EXECUTE_TOOL,
+        };
+        let answer = self
+            .reach
+            .call(&provider.package, &provider.authority, method, Some(extras.clone()), patience, effort)
+            .await
+            .map_err(Fault::Unreached)?;
+        match provider.dialect {
+            Dialect::Cetp => cetp::read_result(answer.as_ref()).map(ToolOutput::structured),
+            Dialect::McpA | Dialect::McpB | Dialect::McpC => {
+                mcp::read_result(answer.as_ref()).map(ToolOutput::text)
+            }
+        }
+        .map_err(Fault::Failure)
+    }
+
+    fn error(&self, provider: &Provider, tool: &str, fault: Fault) -> ToolError {
+        match fault {
+            Fault::Failure(failure) => {
+                if let ProviderFailure::NotFound(_) = failure {
+                    // A full queue means that it is about to be asked again anyway.
+                    let _ = self.seen.try_send(Seen::ListIsOld { package: provider.package.clone() });
+                }
+                of_failure(provider, tool, failure)
+            }
+            Fault::Unreached(unreached) => {
+                if let Unreached::Failure(
+                    failure @ (CallFailure::UnknownAuthority(_) | CallFailure::Died(_)),
+                ) = &unreached
+                {
+                    let reason = failure.to_string();
+                    let _ = self
+                        .seen
+                        .try_send(Seen::Unreachable { authority: provider.authority.clone(), reason });
+                }
+                of_unreached(provider, unreached)
+            }
+        }
+    }
+}
+
+fn of_failure(provider: &Provider, tool: &str, failure: ProviderFailure) -> ToolError {
+    let title = provider.title();
+    match failure {
+        ProviderFailure::AuthorizationRequired(required) => {
+            authorization_error(provider, &required, Asked::Returned)
+        }
+        ProviderFailure::Denied(message) => ToolError::new(Code::Denied, message)
+            .with_hint(format!("look in {title} whether access can be allowed there")),
+        ProviderFailure::NotFound(message) => ToolError::new(Code::ToolFailed, message)
+            .with_hint(format!("{title} does not know {tool:?} any more; its list of tools is read again")),
+        ProviderFailure::InvalidArguments(message) => ToolError::new(Code::InvalidArguments, message),
+        ProviderFailure::RateLimited(message) => ToolError::new(Code::RateLimited, message),
+        ProviderFailure::Failed(message) | ProviderFailure::Malformed(message) => {
+            ToolError::new(Code::ToolFailed, message)
+        }
+    }
+}
+
+fn of_unreached(provider: &Provider, unreached: Unreached) -> ToolError {
+    let title = provider.title();
+    match unreached {
+        Unreached::Failure(CallFailure::Security(message)) => {
+            let error = ToolError::new(Code::Denied, cut(&message, bounds::TEXT));
+            match &provider.permission {
+                Some(permission) => {
+                    error.with_hint(format!("calling {title} needs the permission {permission}"))
+                }
+                None => error,
+            }
+        }
+        Unreached::Failure(CallFailure::UnknownAuthority(message)) => {
+            let mut error = ToolError::new(
+                Code::ToolFailed,
+                format!("{title} could not be started: {}", cut(&message, bounds::TEXT)),
+            )
+            .with_hint(format!(
+                "open {title} once, then try again; some phones keep apps from being started"
+            ));
+            error.retryable = true;
+            error
+        }
+        Unreached::Failure(CallFailure::Died(message)) => {
+            let text = format!("{title} stopped in the middle of the call: {}", cut(&message, bounds::TEXT));
+            let mut error = ToolError::new(Code::ToolFailed, text);
+            error.dispatched = true;
+            error.retryable = provider.dialect.is_read_only();
+            error
+        }
+        Unreached::Failure(CallFailure::TooLarge(message)) => ToolError::new(
+            Code::ToolFailed,
+            format!("too large to be passed between apps: {}", cut(&message, bounds::TEXT)),
+        )
+        .with_hint("Android passes about 1 MB: ask for less at a time"),
+        Unreached::Failure(CallFailure::Threw { class, message }) => ToolError::new(
+            Code::ToolFailed,
+            cut(&format!("{title} failed with {class}: {message}"), bounds::TEXT),
+        ),
+        Unreached::Failure(CallFailure::Unsupported(message)) => ToolError::new(Code::ToolFailed, message),
+        Unreached::Failure(CallFailure::Host(error)) => {
+            let failed = ToolError::new(Code::Network, error.message);
+            match error.hint {
+                Some(hint) => failed.with_hint(hint),
+                None => failed,
+            }
+        }
+        Unreached::Failure(CallFailure::Overdue) | Unreached::Missed(Missed::Overdue) => {
+            ToolError::new(Code::Timeout, format!("{title} did not answer in time"))
+        }
+        Unreached::Missed(missed) => {
+            let mut error = ToolError::new(Code::ToolFailed, format!("{title}: {missed}"));
+            error.retryable = missed != Missed::Panicked;
+            error
+        }
+    }
+}
+
+/// `auth_required`, with what the app says and what became of asking.
+fn authorization_error(provider: &Provider, required: &AuthorizationRequired, asked: Asked) -> ToolError {
+    let title = provider.title();
+    let became = match asked {
+        Asked::Returned => "",
+        Asked::Declined => " (the user did not want to open the app)",
+        Asked::NobodyThere => "",
+        Asked::NotOpened => " (the app has no screen for it that could be opened)",
+        Asked::Overdue => " (the user did not answer in time)",
+    };
+    let hint = required.hint.clone().unwrap_or_else(|| format!("open {title} and allow access there"));
+    let mut error =
+        ToolError::new(Code::AuthRequired, format!("{}{became}", required.message)).with_hint(hint);
+    error.authorize_intent =
+        required.intent.as_ref().map(|intent| RawJson::from(&serde_json::Value::from(intent.as_str())));
+    error
+}

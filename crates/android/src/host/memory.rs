@@ -1,0 +1,223 @@
+//! Providers as Rust values: for tests, and for tools that are written in Rust in the form of an app provider.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::{
+    AuthorityOwner, CallFailure, Declaration, Entry, HostCall, HostError, MetaData, PackageChanges,
+    ProviderHost,
+};
+use crate::bundle::Bundle;
+
+/// What a provider answers.
+pub type Answer = dyn Fn(&HostCall) -> Result<Option<Bundle>, CallFailure> + Send + Sync;
+
+/// An installed app.
+#[derive(Clone)]
+pub struct App {
+    declaration: Declaration,
+    owners: Vec<(String, AuthorityOwner)>,
+    answer: Arc<Answer>,
+}
+
+impl App {
+    /// An app with a CETP provider of version 1, whose label is the last part of its package.
+    pub fn cetp(
+        package: &str,
+        answer: impl Fn(&HostCall) -> Result<Option<Bundle>, CallFailure> + Send + Sync + 'static,
+    ) -> Self {
+        let authority = format!("{package}.clawseed.tools");
+        let entry = Entry::CetpService {
+            authority: Some(MetaData::Text(authority.clone())),
+            version: Some(MetaData::Int(1)),
+        };
+        Self::new(package, &authority, entry, answer)
+    }
+
+    /// An app with a provider of another dialect.
+    pub fn new(
+        package: &str,
+        authority: &str,
+        entry: Entry,
+        answer: impl Fn(&HostCall) -> Result<Option<Bundle>, CallFailure> + Send + Sync + 'static,
+    ) -> Self {
+        let owner = AuthorityOwner {
+            package: package.to_owned(),
+            class: format!("{package}.Provider"),
+            exported: true,
+            read_permission: None,
+            write_permission: None,
+        };
+        Self {
+            declaration: Declaration {
+                package: package.to_owned(),
+                label: None,
+                certificate: Some(format!("certificate of {package}")),
+                component: format!("{package}.Entry"),
+                exported: true,
+                entry,
+            },
+            owners: vec![(authority.to_owned(), owner)],
+            answer: Arc::new(answer),
+        }
+    }
+
+    /// With this label.
+    #[must_use]
+    pub fn label(mut self, label: &str) -> Self {
+        self.declaration.label = Some(label.to_owned());
+        self
+    }
+
+    /// Signed by somebody.
+    #[must_use]
+    pub fn certificate(mut self, certificate: Option<&str>) -> Self {
+        self.declaration.certificate = certificate.map(str::to_owned);
+        self
+    }
+
+    /// Declared in another way.
+    #[must_use]
+    pub fn entry(mut self, entry: Entry) -> Self {
+        self.declaration.entry = entry;
+        self
+    }
+
+    /// With other owners of authorities, or none.
+    #[must_use]
+    pub fn owners(mut self, owners: Vec<(String, AuthorityOwner)>) -> Self {
+        self.owners = owners;
+        self
+    }
+}
+
+type Woken = dyn Fn(&str) -> bool + Send + Sync;
+type Opened = dyn Fn(&str, Option<&str>) -> bool + Send + Sync;
+
+#[derive(Default)]
+struct Inside {
+    apps: BTreeMap<String, App>,
+    watchers: Vec<PackageChanges>,
+    fault: Option<HostError>,
+    wake: Option<Arc<Woken>>,
+    open: Option<Arc<Opened>>,
+}
+
+/// A phone in memory. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct MemoryHost(Arc<Mutex<Inside>>);
+
+impl std::fmt::Debug for MemoryHost {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MemoryHost").finish_non_exhaustive()
+    }
+}
+
+impl MemoryHost {
+    /// Without apps.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Installs an app, or another version of it, and says so to who watches.
+    pub fn install(&self, app: App) {
+        let package = app.declaration.package.clone();
+        self.0.lock().apps.insert(package.clone(), app);
+        self.tell(&package);
+    }
+
+    /// Removes an app, and says so to who watches.
+    pub fn remove(&self, package: &str) {
+        self.0.lock().apps.remove(package);
+        self.tell(package);
+    }
+
+    /// From now on the phone can't be asked, or can be again.
+    pub fn set_fault(&self, fault: Option<HostError>) {
+        self.0.lock().fault = fault;
+    }
+
+    /// What happens when an authority's process is to be started.
+    pub fn on_wake(&self, wake: impl Fn(&str) -> bool + Send + Sync + 'static) {
+        self.0.lock().wake = Some(Arc::new(wake));
+    }
+
+    /// What happens when an app is opened, by package and by the action of its screen; nothing for its icon.
+    pub fn on_open(&self, open: impl Fn(&str, Option<&str>) -> bool + Send + Sync + 'static) {
+        self.0.lock().open = Some(Arc::new(open));
+    }
+
+    fn tell(&self, package: &str) {
+        let mut inside = self.0.lock();
+        inside.watchers.retain(|watcher| !watcher.is_over());
+        for watcher in &inside.watchers {
+            watcher.package(package);
+        }
+    }
+
+    fn reachable(&self) -> Result<(), HostError> {
+        self.0.lock().fault.clone().map_or(Ok(()), Err)
+    }
+
+    fn open(&self, package: &str, action: Option<&str>) -> bool {
+        let open = self.0.lock().open.clone();
+        open.is_some_and(|open| open(package, action))
+    }
+}
+
+impl ProviderHost for MemoryHost {
+    fn discover(&self, packages: Option<&[String]>) -> Result<Vec<Declaration>, HostError> {
+        self.reachable()?;
+        let inside = self.0.lock();
+        let wanted = |app: &&App| packages.is_none_or(|all| all.contains(&app.declaration.package));
+        Ok(inside.apps.values().filter(wanted).map(|app| app.declaration.clone()).collect())
+    }
+
+    fn resolve(&self, authority: &str) -> Result<Option<AuthorityOwner>, HostError> {
+        self.reachable()?;
+        let inside = self.0.lock();
+        let mut owners = inside.apps.values().flat_map(|app| &app.owners);
+        Ok(owners.find(|(known, _)| known == authority).map(|(_, owner)| owner.clone()))
+    }
+
+    fn call(&self, call: &HostCall) -> Result<Option<Bundle>, CallFailure> {
+        self.reachable()?;
+        let answer = {
+            let inside = self.0.lock();
+            let app = inside
+                .apps
+                .values()
+                .find(|app| app.owners.iter().any(|(authority, _)| *authority == call.authority));
+            app.map(|app| Arc::clone(&app.answer))
+        };
+        match answer {
+            Some(answer) => answer(call),
+            None => Err(CallFailure::UnknownAuthority(format!("Unknown authority {}", call.authority))),
+        }
+    }
+
+    fn wake(&self, authority: &str) -> Result<bool, HostError> {
+        self.reachable()?;
+        let wake = self.0.lock().wake.clone();
+        Ok(wake.is_some_and(|wake| wake(authority)))
+    }
+
+    fn launch(&self, package: &str) -> Result<bool, HostError> {
+        self.reachable()?;
+        Ok(self.open(package, None))
+    }
+
+    fn open_authorization(&self, package: &str, action: &str) -> Result<bool, HostError> {
+        self.reachable()?;
+        Ok(self.open(package, Some(action)))
+    }
+
+    fn watch(&self, changes: PackageChanges) -> Result<(), HostError> {
+        self.reachable()?;
+        self.0.lock().watchers.push(changes);
+        Ok(())
+    }
+}

@@ -1,0 +1,89 @@
+//! What a provider answers to `get_tool_info`: one tool (dialects A and B), or several in one JSON text (C).
+
+use super::{inputs, properties, success};
+use crate::bounds::{self, cut};
+use crate::bundle::{Bundle, Value};
+use crate::dialect::Dialect;
+use crate::failure::{ProviderFailure, malformed, present, text};
+use crate::listed::{Described, Listed};
+use crate::note::Notes;
+
+/// The tools of an answer, and the dialect that it is in: whoever was found by the action speaks B or C, and
+/// shows which by its answer.
+///
+/// # Errors
+/// [`ProviderFailure`]: what the answer says, or what is wrong with it.
+pub fn read_info(bundle: Option<&Bundle>, found_as: Dialect) -> Result<(Dialect, Listed), ProviderFailure> {
+    let bundle = present(bundle)?;
+    let mut notes = Notes::default();
+    let names_tools = bundle.get("tool_name").is_some() || bundle.get("tool").is_some();
+    if bundle.get("success").is_none() && names_tools {
+        notes.flag(None, "its answer to get_tool_info has no \"success\"");
+    } else {
+        success(bundle)?;
+    }
+    if bundle.get("tool").is_some() && bundle.get("tool_name").is_none() {
+        let described = inputs::read(text(bundle, "tool")?, &mut notes)?;
+        return Ok((Dialect::McpC, Listed::new(described, notes)));
+    }
+    let described = one_tool(bundle, &mut notes)?;
+    Ok((found_as, Listed::new(vec![described], notes)))
+}
+
+fn one_tool(bundle: &Bundle, notes: &mut Notes) -> Result<Described, ProviderFailure> {
+    let name = text(bundle, "tool_name")?;
+    if name.is_empty() {
+        return Err(malformed("its \"tool_name\" is empty"));
+    }
+    let description = match bundle.get("tool_description") {
+        Some(Value::Text(text)) => Some(text.clone()),
+        Some(other) => {
+            notes.flag(Some(name), format!("its description is {} and is left out", other.type_name()));
+            None
+        }
+        None => None,
+    };
+    let required = required(bundle, name, notes);
+    let schema = match bundle.get("tool_input_schema") {
+        Some(Value::Text(text)) if !text.trim().is_empty() => Some(text.as_str()),
+        Some(Value::Text(_)) | None => None,
+        Some(other) => {
+            notes.flag(
+                Some(name),
+                format!(
+                    "its \"tool_input_schema\" is {} and not a string; it is offered without parameters",
+                    cut(other.type_name(), 100)
+                ),
+            );
+            None
+        }
+    };
+    let parameters = schema.and_then(|schema| {
+        if schema.len() > bounds::SCHEMA_BYTES {
+            // Kept as it is, so that the tool is refused for its size.
+            return Some(schema.to_owned());
+        }
+        match properties::schema(schema, &required, |reason| notes.flag(Some(name), reason)) {
+            Ok(schema) => Some(schema),
+            Err(reason) => {
+                notes.flag(Some(name), format!("{reason}; it is offered without parameters"));
+                None
+            }
+        }
+    });
+    Ok(Described { name: name.to_owned(), description, parameters })
+}
+
+fn required(bundle: &Bundle, tool: &str, notes: &mut Notes) -> Vec<String> {
+    match bundle.get("tool_input_required") {
+        None => Vec::new(),
+        Some(Value::Texts(names)) => names.clone(),
+        Some(other) => {
+            notes.flag(Some(tool), format!(
+                "its \"tool_input_required\" is {} and not an array of strings; nothing counts as required",
+                cut(other.type_name(), 100)
+            ));
+            Vec::new()
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! What a provider's tools are called on this phone: `name__tool`. Grants hang on names, so one that was given
+//! stays with its app and with whoever signed it, also while the app is away, and no other ever gets it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// Longest name, in characters, before a mark that tells it from another.
+const LENGTH: usize = 32;
+/// Most names that are remembered, of apps that are gone as well.
+pub const REMEMBERED: usize = 4_096;
+/// What stands in for a label and a package of which nothing can be used.
+const NAMELESS: &str = "app";
+
+/// Who a name belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Owner {
+    /// The app.
+    pub package: String,
+    /// The authority; an app may have several.
+    pub authority: String,
+    /// Who signed the app; nothing where the host can't tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<String>,
+}
+
+/// The names that were given, as they are kept from one start to the next.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Names(BTreeMap<String, Owner>);
+
+impl Names {
+    /// The name of an owner who has one.
+    #[must_use]
+    pub fn of(&self, owner: &Owner) -> Option<&str> {
+        self.0.iter().find(|(_, known)| *known == owner).map(|(name, _)| name.as_str())
+    }
+
+    /// Gives a name to each of those who have none; whether any was given. It depends on who they are and on what was
+    /// given before, never on their order: where several of them want the same, or where it is another's,
+    /// all of them get it with a mark made from package and authority. Those beyond [`REMEMBERED`] get none.
+    pub fn assign(&mut self, wanted: &[(Owner, Option<String>)]) -> bool {
+        let known: BTreeSet<Owner> = self.0.values().cloned().collect();
+        let mut new: BTreeMap<&Owner, String> = BTreeMap::new();
+        for (owner, label) in wanted.iter().filter(|(owner, _)| !known.contains(owner)) {
+            new.entry(owner).or_insert_with(|| plain(label.as_deref(), &owner.package));
+        }
+        let mut wanting: BTreeMap<&str, usize> = BTreeMap::new();
+        for plain in new.values() {
+            *wanting.entry(plain).or_default() += 1;
+        }
+        let mut changed = false;
+        for (owner, plain) in &new {
+            if self.0.len() >= REMEMBERED {
+                break;
+            }
+            let alone = wanting.get(plain.as_str()) == Some(&1);
+            let name =
+                if alone && !self.0.contains_key(plain) { plain.clone() } else { self.marked(plain, owner) };
+            self.0.insert(name, (*owner).clone());
+            changed = true;
+        }
+        changed
+    }
+
+    /// The name with a mark, longer where that one is taken: by an earlier certificate of the same app, say.
+    fn marked(&self, plain: &str, owner: &Owner) -> String {
+        let certificate = owner.certificate.as_deref().unwrap_or_default();
+        let mut mark = hash(&[&owner.package, &owner.authority]);
+        let mut name = format!("{plain}_{}", short(&mark));
+        while self.0.contains_key(&name) {
+            mark = hash(&[&mark, certificate]);
+            name = format!("{plain}_{}", short(&mark));
+        }
+        name
+    }
+}
+
+/// The name that an app would have if it were alone: from its label, else from its package's last part.
+#[must_use]
+pub fn plain(label: Option<&str>, package: &str) -> String {
+    let last = package.rsplit('.').next().unwrap_or_default();
+    [label.unwrap_or_default(), last]
+        .iter()
+        .map(|text| clean(text))
+        .find(|name| !name.is_empty())
+        .unwrap_or_else(|| NAMELESS.to_owned())
+}
+
+/// Lower case, `_` for each run of other characters than `a-z0-9`, none at either end.
+fn clean(text: &str) -> String {
+    let mut name = String::new();
+    for c in text.chars().flat_map(char::to_lowercase) {
+        if c.is_ascii_lowercase() || c.is_ascii_digit() {
+            name.push(c);
+        } else if !name.is_empty() && !name.ends_with('_') {
+            name.push('_');
+        }
+        if name.len() == LENGTH {
+            break;
+        }
+    }
+    name.truncate(name.trim_end_matches('_').len());
+    name
+}
+
+fn hash(parts: &[&str]) -> String {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update(part.as_bytes());
+        hasher.update([0]);
+    }
+    hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn short(hash: &str) -> &str {
+    hash.get(..6).unwrap_or(hash)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+//! A provider as it stands on the phone's list: who it is, what it offers, what is wrong with it.
+
+use toolway_types::SpecDocument;
+
+use crate::cetp::ProviderInfo;
+use crate::dialect::Dialect;
+use crate::discovery::Candidate;
+use crate::naming::Owner;
+use crate::note::Notes;
+
+/// What can be had of a provider.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum State {
+    /// Its tools.
+    Ready,
+    /// Nothing, until the user has allowed it in the app.
+    AuthorizationRequired {
+        /// What the app says.
+        message: String,
+        /// What the user can do.
+        hint: Option<String>,
+        /// The action of the screen for it, as the app names it.
+        intent: Option<String>,
+    },
+    /// Nothing at the moment; it is asked again with the next connection, and when its package changes.
+    Unavailable {
+        /// Why.
+        reason: String,
+    },
+    /// Nothing, until the app or its rights are other ones.
+    Refused {
+        /// Why.
+        reason: String,
+        /// What can be done.
+        hint: Option<String>,
+    },
+}
+
+/// One provider.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Provider {
+    /// The app.
+    pub package: String,
+    /// Its label.
+    pub label: Option<String>,
+    /// Who signed it.
+    pub certificate: Option<String>,
+    /// The authority.
+    pub authority: String,
+    /// How it is spoken to.
+    pub dialect: Dialect,
+    /// The version of CETP that it speaks.
+    pub version: Option<u32>,
+    /// The permission that calling it needs.
+    pub permission: Option<String>,
+    /// What stands before its tools' names; nothing where it has no name yet.
+    pub prefix: Option<String>,
+    /// What can be had of it.
+    pub state: State,
+    /// Its own words on itself.
+    pub info: Option<ProviderInfo>,
+    /// Its tools, under its own names.
+    pub tools: Vec<SpecDocument>,
+    /// What was refused or noticed.
+    pub notes: Notes,
+}
+
+impl Provider {
+    /// Of what was declared, before anything was asked.
+    #[must_use]
+    pub fn declared(candidate: Candidate, state: State) -> Self {
+        let Candidate {
+            package,
+            label,
+            certificate,
+            authority,
+            dialect,
+            version,
+            permission,
+            notes,
+            refused: _,
+        } = candidate;
+        Self {
+            package,
+            label,
+            certificate,
+            authority,
+            dialect,
+            version,
+            permission,
+            prefix: None,
+            state,
+            info: None,
+            tools: Vec::new(),
+            notes,
+        }
+    }
+
+    /// What to call it in messages to people.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        self.label.as_deref().filter(|label| !label.trim().is_empty()).unwrap_or(&self.package)
+    }
+
+    /// Whose its name is.
+    #[must_use]
+    pub fn owner(&self) -> Owner {
+        Owner {
+            package: self.package.clone(),
+            authority: self.authority.clone(),
+            certificate: self.certificate.clone(),
+        }
+    }
+
+    /// A tool's name on this phone; nothing where the provider has no name.
+    #[must_use]
+    pub fn exposed(&self, tool: &str) -> Option<String> {
+        self.prefix.as_ref().map(|prefix| format!("{prefix}__{tool}"))
+    }
+}

@@ -1,0 +1,57 @@
+//! Providers as the gateway is told of them.
+
+use toolway_device::{
+    AppProvider, AppProviderInfo, AppProviderNote, AppProviderNoteKind, AppProviderScope, AppProviderState,
+};
+
+use crate::note::NoteKind;
+use crate::provider::{Provider, State};
+
+/// The provider's row.
+pub(crate) fn row(provider: &Provider) -> AppProvider {
+    let (state, reason, hint) = match provider.state.clone() {
+        State::Ready => (AppProviderState::Ready, None, None),
+        State::AuthorizationRequired { message, hint, .. } => {
+            (AppProviderState::AuthorizationRequired, Some(message), hint)
+        }
+        State::Unavailable { reason } => (AppProviderState::Unavailable, Some(reason), None),
+        State::Refused { reason, hint } => (AppProviderState::Refused, Some(reason), hint),
+    };
+    AppProvider {
+        authority: provider.authority.clone(),
+        package: provider.package.clone(),
+        label: provider.title().to_owned(),
+        prefix: provider.prefix.clone(),
+        dialect: provider.dialect.as_str().to_owned(),
+        version: provider.version.map(i64::from),
+        state,
+        reason,
+        hint,
+        info: provider.info.as_ref().map(|info| AppProviderInfo {
+            name: info.name.clone().unwrap_or_else(|| provider.title().to_owned()),
+            description: info.description.clone(),
+            scopes: info
+                .scopes
+                .iter()
+                .map(|scope| AppProviderScope {
+                    name: scope.name.clone(),
+                    description: scope.description.clone(),
+                })
+                .collect(),
+        }),
+        tools: provider.tools.iter().filter_map(|tool| provider.exposed(&tool.name)).collect(),
+        notes: provider
+            .notes
+            .to_vec()
+            .into_iter()
+            .map(|note| AppProviderNote {
+                kind: match note.kind {
+                    NoteKind::Refused => AppProviderNoteKind::Refused,
+                    NoteKind::Flagged => AppProviderNoteKind::Flagged,
+                },
+                tool: note.tool,
+                reason: note.reason,
+            })
+            .collect(),
+    }
+}

@@ -1,0 +1,56 @@
+//! The version of CETP that a provider says it speaks (section 2.5).
+
+use crate::host::MetaData;
+use crate::note::Notes;
+
+/// The newest version that is known here.
+pub(crate) const KNOWN: i64 = 1;
+
+/// The version, whatever type the app's compiler gave it. A missing one is taken as 1. A newer one is spoken to
+/// with what version 1 defines. Both are noted.
+///
+/// # Errors
+/// In words, where it is no version.
+pub(crate) fn read(version: Option<&MetaData>, notes: &mut Notes) -> Result<u32, String> {
+    let number = match version {
+        None => {
+            notes.flag(None, "it does not say its version of the protocol; 1 is assumed");
+            return Ok(1);
+        }
+        Some(MetaData::Int(number)) => i64::from(*number),
+        Some(MetaData::Float(number)) if number.fract() == 0.0 && number.abs() < 1e9 => whole(*number),
+        Some(MetaData::Text(text)) => text.trim().parse().map_err(|_| {
+            format!("its version of the protocol, {:?}, is not a number", crate::bounds::cut(text, 40))
+        })?,
+        Some(MetaData::Float(number)) => {
+            return Err(format!("its version of the protocol, {number}, is not a whole number"));
+        }
+        Some(MetaData::Boolean(value)) => {
+            return Err(format!("its version of the protocol, {value}, is not a number"));
+        }
+        Some(MetaData::Other(what)) => {
+            return Err(format!(
+                "its version of the protocol is not a number ({})",
+                crate::bounds::cut(what, 100)
+            ));
+        }
+    };
+    if number < 1 {
+        return Err(format!("there is no version {number} of the protocol"));
+    }
+    if number > KNOWN {
+        notes.flag(
+            None,
+            format!("it speaks version {number} of the protocol; what version {KNOWN} defines of it is used"),
+        );
+    }
+    u32::try_from(number).map_err(|_| format!("there is no version {number} of the protocol"))
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the caller has looked at its size")]
+fn whole(number: f32) -> i64 {
+    number as i64
+}
+
+#[cfg(test)]
+mod tests;
