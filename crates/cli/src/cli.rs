@@ -47,7 +47,7 @@ pub(crate) enum Command {
     /// What can be called: list, show, call; what changed: diff, accept; tools of your own: add, remove, test
     #[command(subcommand)]
     Tools(tools::ToolsCommand),
-    /// Who offers tools: list, rename, revoke
+    /// Who offers tools: list, show, rename, revoke
     #[command(subcommand)]
     Devices(devices::DevicesCommand),
     /// Model providers: add, list, remove, test; presets lists those that are known

@@ -1,5 +1,7 @@
 //! `toolway devices`: who offers tools, since when, and sending them away.
 
+mod show;
+
 use clap::{Args, Subcommand};
 use reqwest::Method;
 use serde::Deserialize;
@@ -17,6 +19,8 @@ use crate::report::Done;
 pub(crate) enum DevicesCommand {
     /// List the devices, connected or not
     List(ListArgs),
+    /// Show one device: its tools and, where it bridges the tools of apps, what became of each app
+    Show(show::ShowArgs),
     /// Change the name under which a device is shown; its tools keep their names
     Rename(RenameArgs),
     /// Remove a device: its connections close, its tools leave, and a token that was only for it is revoked
@@ -63,6 +67,8 @@ struct Device {
     platform: Option<String>,
     tools: u64,
     #[serde(default)]
+    app_providers: u64,
+    #[serde(default)]
     calls_in_flight: u64,
     connected_since_ms: Option<i64>,
     last_seen_ms: i64,
@@ -75,6 +81,7 @@ struct Device {
 pub(crate) async fn run(command: DevicesCommand, context: &Context) -> Done {
     match command {
         DevicesCommand::List(args) => list(&args, context).await,
+        DevicesCommand::Show(args) => show::run(&args, context).await,
         DevicesCommand::Rename(args) => rename(&args, context).await,
         DevicesCommand::Revoke(args) => revoke(&args, context).await,
     }
@@ -98,32 +105,37 @@ async fn list(args: &ListArgs, context: &Context) -> Done {
 
 fn table(devices: &[Device], context: &Context) -> Table {
     let moments = context.moments();
-    let mut table = Table::new(vec![
-        Column::whole("id"),
-        Column::cut("name", 8),
-        Column::whole("status"),
-        Column::number("tools"),
+    let has_apps = devices.iter().any(|device| device.app_providers > 0);
+    let mut columns =
+        vec![Column::whole("id"), Column::cut("name", 8), Column::whole("status"), Column::number("tools")];
+    columns.extend(has_apps.then(|| Column::number("apps").optional()));
+    columns.extend([
         Column::number("calls").optional(),
         Column::whole("last heard"),
         Column::whole("connected since").optional(),
         Column::cut("platform", 8).optional(),
     ]);
+    let mut table = Table::new(columns);
     for device in devices {
         let style = match device.status.as_str() {
             "online" => Style::Good,
             "offline" => Style::Faint,
             _ => Style::Warning,
         };
-        table.row(vec![
+        let mut row = vec![
             Cell::styled(&device.id, Style::Name),
             device.name.as_str().into(),
             Cell::styled(&device.status, style),
             device.tools.to_string().into(),
+        ];
+        row.extend(has_apps.then(|| device.app_providers.to_string().into()));
+        row.extend([
             device.calls_in_flight.to_string().into(),
             moments.ago(device.last_heartbeat_ms.unwrap_or(device.last_seen_ms)).into(),
             device.connected_since_ms.map(|ms| moments.local(ms)).unwrap_or_default().into(),
             device.platform.as_deref().unwrap_or_default().into(),
         ]);
+        table.row(row);
     }
     table
 }

@@ -3,6 +3,8 @@
 #[cfg(target_os = "linux")]
 #[cfg(test)]
 mod agents;
+#[cfg(test)]
+mod app_providers;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
 mod approvals;
