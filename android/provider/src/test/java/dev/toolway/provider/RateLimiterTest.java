@@ -1,0 +1,48 @@
+package dev.toolway.provider;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertThrows;
+
+import org.junit.Test;
+
+public class RateLimiterTest {
+    private long now = 5_000;
+    private final RateLimiter limiter = new RateLimiter(RateLimit.of(2, 10_000), () -> now);
+
+    private String refusal(int uid) {
+        ToolException error = assertThrows(ToolException.class, () -> limiter.count(uid));
+        assertEquals(ErrorCode.RATE_LIMITED, error.code());
+        return error.getMessage();
+    }
+
+    @Test
+    public void noMoreCallsThanAllowedLieInAnyPeriod() throws Exception {
+        limiter.count(1);
+        now += 4_000;
+        limiter.count(1);
+        now += 500;
+        assertEquals("at most 2 calls in 10 s; try again in 6 s", refusal(1));
+        // What was refused does not count.
+        now += 5_500;
+        limiter.count(1);
+        assertEquals("at most 2 calls in 10 s; try again in 4 s", refusal(1));
+        now += 4_000;
+        limiter.count(1);
+    }
+
+    @Test
+    public void callersDoNotCountForEachOther() throws Exception {
+        limiter.count(1);
+        limiter.count(1);
+        limiter.count(2);
+        refusal(1);
+        limiter.count(2);
+        refusal(2);
+    }
+
+    @Test
+    public void aLimitThatLetsNothingThroughIsRefused() {
+        assertThrows(IllegalArgumentException.class, () -> RateLimit.of(0, 1_000));
+        assertThrows(IllegalArgumentException.class, () -> RateLimit.of(1, 0));
+    }
+}
