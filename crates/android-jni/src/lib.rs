@@ -1,6 +1,6 @@
-//! The library that an Android app loads to be a bridge: app providers reached through JNI ([`JniHost`]), and the
-//! functions that its Java side calls ([`natives`]). Nothing in here is Android's alone; tests run it in any
-//! Java virtual machine.
+//! The library that an Android app loads to be a bridge: app providers reached through JNI ([`JniHost`]), a device
+//! that offers their tools to a gateway ([`Running`]), and the functions that the app's Java side calls
+//! ([`natives`]). Nothing in here is Android's alone; tests run it in any Java virtual machine.
 //!
 //! Java finds those functions by the spelling of their names, which Rust keeps only with an attribute that counts
 //! as unsafe code: two libraries could define one name. They are named after `dev.toolway.host.Natives`, and that
@@ -10,5 +10,11 @@
 pub mod codec;
 mod host;
 pub mod natives;
+mod running;
+mod settings;
+mod shell;
 
 pub use host::JniHost;
+pub use running::{Running, StartError};
+pub use settings::{BadSettings, Settings};
+pub use shell::Shell;

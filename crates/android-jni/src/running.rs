@@ -1,0 +1,167 @@
+//! A bridge that runs: a device, the bridge that keeps its tools, and a runtime for both. The app knows it by a
+//! number, so that what it asks of one that has ended finds nothing.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::runtime::Runtime;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use toolway_android::bridge;
+use toolway_android::{Bridge, Names, ProviderHost};
+use toolway_device::{BuildError, Device};
+
+use crate::settings::Settings;
+use crate::shell::{Event, Shell};
+
+/// Threads of the runtime. Calls that block have threads of their own.
+const THREADS: usize = 2;
+/// How long what is left when a bridge has stopped may still take.
+const ENDING: Duration = Duration::from_secs(1);
+
+static ALL: LazyLock<Mutex<HashMap<i64, Arc<Running>>>> = LazyLock::new(Mutex::default);
+static NEXT: AtomicI64 = AtomicI64::new(1);
+
+/// Why a bridge did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The device could not be set up.
+    #[error(transparent)]
+    Device(#[from] BuildError),
+    /// The system gives no threads.
+    #[error("no threads could be started: {0}")]
+    Threads(#[from] std::io::Error),
+}
+
+/// A running bridge.
+#[derive(Debug)]
+pub struct Running(Mutex<Option<Parts>>);
+
+#[derive(Debug)]
+struct Parts {
+    device: toolway_device::Running,
+    bridge: Arc<Bridge>,
+    /// What the app has asked for and is under way.
+    asked: TaskTracker,
+    stop: CancellationToken,
+    runtime: Runtime,
+}
+
+impl Running {
+    /// Starts one, and gives its number.
+    ///
+    /// # Errors
+    /// [`StartError`]; then nothing runs.
+    pub fn start(host: Arc<dyn ProviderHost>, shell: Shell, settings: Settings) -> Result<i64, StartError> {
+        let Settings { url, token, trust, insecure, name, device_id, platform, app_version, names, options } =
+            settings;
+        let mut device = Device::builder(url).token(token).trust(trust).insecure(insecure).name(name);
+        if let Some(id) = device_id {
+            device = device.device_id(id);
+        }
+        if let Some(platform) = platform {
+            device = device.platform(platform);
+        }
+        if let Some(version) = app_version {
+            device = device.app_version(version);
+        }
+        let device = device.build()?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(THREADS)
+            .thread_name("toolway")
+            .enable_all()
+            .build()?;
+        let (given, names_given) = watch::channel(None);
+        let within = runtime.enter();
+        let device = device.start();
+        let bridge = Arc::new(Bridge::start(bridge::Parts {
+            host,
+            device: device.handle().clone(),
+            others: Vec::new(),
+            prompt: Arc::new(shell.clone()),
+            names,
+            keep_names: Box::new(move |names: &Names| {
+                given.send_replace(serde_json::to_string(names).ok());
+            }),
+            options,
+        }));
+        tokio::spawn(relay(device.handle().status(), shell.clone(), Event::Status));
+        tokio::spawn(relay(bridge.overview(), shell.clone(), Event::Overview));
+        tokio::spawn(relay_names(names_given, shell));
+        drop(within);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let parts =
+            Parts { device, bridge, asked: TaskTracker::new(), stop: CancellationToken::new(), runtime };
+        ALL.lock().insert(number, Arc::new(Self(Mutex::new(Some(parts)))));
+        Ok(number)
+    }
+
+    /// Stops one and waits until the gateway has been told, three seconds at most. Whether it ran.
+    pub fn stop(number: i64) -> bool {
+        let Some(running) = ALL.lock().remove(&number) else { return false };
+        let Some(Parts { device, bridge, asked, stop, runtime }) = running.0.lock().take() else {
+            return false;
+        };
+        stop.cancel();
+        asked.close();
+        runtime.block_on(async {
+            asked.wait().await;
+            if let Some(bridge) = Arc::into_inner(bridge) {
+                bridge.stop().await;
+            }
+            // Why it had stopped already, if it had, the app has been told.
+            let _ = device.stop().await;
+        });
+        runtime.shutdown_timeout(ENDING);
+        true
+    }
+
+    /// Asks all apps again. Whether it runs.
+    pub fn rescan(number: i64) -> bool {
+        Self::with(number, |parts| parts.bridge.rescan())
+    }
+
+    /// Takes the user to an app that wants to be allowed. Whether it runs.
+    pub fn authorize(number: i64, authority: String) -> bool {
+        Self::with(number, |parts| {
+            let (bridge, stop) = (Arc::clone(&parts.bridge), parts.stop.clone());
+            let asking = async move {
+                tokio::select! {
+                    _ = bridge.authorize(&authority) => {}
+                    () = stop.cancelled() => {}
+                }
+            };
+            parts.asked.spawn_on(asking, parts.runtime.handle());
+        })
+    }
+
+    fn with(number: i64, run: impl FnOnce(&Parts)) -> bool {
+        let Some(running) = ALL.lock().get(&number).cloned() else { return false };
+        running.0.lock().as_ref().map(run).is_some()
+    }
+}
+
+/// Tells the app of each change, or of the last where it is slower than they are.
+async fn relay<T: Clone>(mut changes: watch::Receiver<T>, shell: Shell, event: impl Fn(T) -> Event) {
+    loop {
+        let now = changes.borrow_and_update().clone();
+        shell.tell(event(now)).await;
+        if changes.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+/// The same for names, of which there may be none yet.
+async fn relay_names(mut given: watch::Receiver<Option<String>>, shell: Shell) {
+    while given.changed().await.is_ok() {
+        let names = given.borrow_and_update().clone();
+        if let Some(names) = names {
+            shell.tell(Event::Names(names)).await;
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! What the app says when it starts a bridge: a bundle, so that what is not said keeps its default.
+
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use secrecy::SecretString;
+use toolway_android::{Bundle, Names, Options, Value};
+use toolway_device::{KeyPin, Trust};
+
+/// How a bridge is to be.
+#[derive(Debug)]
+pub struct Settings {
+    /// The gateway's address.
+    pub url: String,
+    /// The token that pairing gave.
+    pub token: SecretString,
+    /// How the gateway proves that it is the one.
+    pub trust: Trust,
+    /// Whether plain HTTP to another computer is allowed.
+    pub insecure: bool,
+    /// The device's name for people.
+    pub name: String,
+    /// An id that stays the same over restarts.
+    pub device_id: Option<String>,
+    /// The operating system and its version.
+    pub platform: Option<String>,
+    /// The app's version.
+    pub app_version: Option<String>,
+    /// The names that apps were given before.
+    pub names: Names,
+    /// What may be set about the bridge.
+    pub options: Options,
+}
+
+/// What the app says can't be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadSettings {
+    /// It must be said.
+    #[error("{0} is missing")]
+    Missing(&'static str),
+    /// It is of another type.
+    #[error("{key} is {found}, and should be {wanted}")]
+    Type {
+        /// Which.
+        key: &'static str,
+        /// What it is.
+        found: String,
+        /// What it should be.
+        wanted: &'static str,
+    },
+    /// The key's pin can't be read.
+    #[error("the gateway's key can't be read: {0}")]
+    Key(String),
+    /// The names can't be read.
+    #[error("the names that were kept can't be read: {0}")]
+    Names(String),
+}
+
+impl Settings {
+    /// From what the app says.
+    ///
+    /// # Errors
+    /// [`BadSettings`].
+    pub fn of(said: &Bundle) -> Result<Self, BadSettings> {
+        let key = text(said, "key")?
+            .map(|key| key.parse::<KeyPin>().map_err(|error| BadSettings::Key(error.to_string())))
+            .transpose()?;
+        let names = text(said, "names")?
+            .map(|names| serde_json::from_str(&names).map_err(|error| BadSettings::Names(error.to_string())))
+            .transpose()?;
+        let defaults = Options::default();
+        let options = Options {
+            list_patience: duration(said, "list_patience_ms")?.unwrap_or(defaults.list_patience),
+            call_patience: duration(said, "call_patience_ms")?.unwrap_or(defaults.call_patience),
+            person_patience: duration(said, "person_patience_ms")?.unwrap_or(defaults.person_patience),
+            settle: duration(said, "settle_ms")?.unwrap_or(defaults.settle),
+            launch_apps: flag(said, "launch_apps")?.unwrap_or(defaults.launch_apps),
+        };
+        Ok(Self {
+            url: text(said, "url")?.ok_or(BadSettings::Missing("url"))?,
+            token: text(said, "token")?.ok_or(BadSettings::Missing("token"))?.into(),
+            trust: Trust::of(key, &[]),
+            insecure: flag(said, "insecure")?.unwrap_or(false),
+            name: text(said, "name")?.ok_or(BadSettings::Missing("name"))?,
+            device_id: text(said, "device_id")?,
+            platform: text(said, "platform")?,
+            app_version: text(said, "app_version")?,
+            names: names.unwrap_or_default(),
+            options,
+        })
+    }
+}
+
+fn text(said: &Bundle, key: &'static str) -> Result<Option<String>, BadSettings> {
+    match said.get(key) {
+        None => Ok(None),
+        Some(Value::Text(text)) => Ok(Some(text.clone())),
+        Some(other) => Err(wrong(key, other, "a string")),
+    }
+}
+
+fn flag(said: &Bundle, key: &'static str) -> Result<Option<bool>, BadSettings> {
+    match said.get(key) {
+        None => Ok(None),
+        Some(Value::Boolean(flag)) => Ok(Some(*flag)),
+        Some(other) => Err(wrong(key, other, "a boolean")),
+    }
+}
+
+fn duration(said: &Bundle, key: &'static str) -> Result<Option<Duration>, BadSettings> {
+    match said.get(key) {
+        None => Ok(None),
+        Some(other @ Value::Long(millis)) => match u64::try_from(*millis) {
+            Ok(millis) => Ok(Some(Duration::from_millis(millis))),
+            Err(_) => Err(wrong(key, other, "a long of 0 or more")),
+        },
+        Some(other) => Err(wrong(key, other, "a long")),
+    }
+}
+
+fn wrong(key: &'static str, found: &Value, wanted: &'static str) -> BadSettings {
+    BadSettings::Type { key, found: found.type_name().to_owned(), wanted }
+}
