@@ -319,3 +319,81 @@ async def test_takeover_is_not_between_chat_sockets(net):
     await net.v2([tool("b")], token=token, name=name, device_id="x", path="/ws/chat")
     await first.barrier()
     assert await net.names(name) == {"a", "b"}
+
+
+def app(label: str, **more) -> dict:
+    """An app that offers tools through a device."""
+    return {
+        "authority": f"com.example.{label}.tools",
+        "package": f"com.example.{label}",
+        "label": label,
+        "dialect": "cetp",
+        "state": "ready",
+        **more,
+    }
+
+
+async def test_source_says_which_apps_it_bridges(net):
+    """The list is swapped whole, stays when the device goes, and nothing answers it where all is well."""
+    name, token = unique("apps"), await net.pair()
+    device = await net.v2([tool("finance__spend")], token=token, name=name, device_id="x")
+    path = f"/api/devices/{await net.device_id(name)}"
+    assert "app_provider_report" not in await net.rest().json(path)
+    finance = app(
+        "finance",
+        prefix="finance",
+        version=1,
+        tools=["finance__spend"],
+        info={"name": "Finance tools", "scopes": [{"name": "spending", "description": "Every purchase"}]},
+        notes=[{"kind": "refused", "tool": "broken", "reason": "its schema does not compile"}],
+    )
+    odd = app("odd", dialect="spoken-next-year", state="refused", reason="a version below 1", hint="tell its developer")
+    await device.send({"type": "app_providers", "providers": [finance, odd]})
+    await device.barrier()
+    assert not device.seen("error", code="INVALID_MESSAGE") + device.seen("error", code="LIMIT_EXCEEDED")
+    shown = await net.rest().json(path)
+    assert shown["tool_names"] == [f"{name}__finance__spend"]
+    assert shown["app_providers"] == 2
+    assert shown["app_provider_report"]["providers"] == [finance, {**odd, "tools": [], "notes": []}]
+
+    await device.send({"type": "app_providers", "providers": [app("weather")]})
+    await device.barrier()
+    await device.close()
+    report = (await net.rest().json(path))["app_provider_report"]
+    assert [entry["label"] for entry in report["providers"]] == ["weather"]
+    assert (await net.device_entry(name))["app_providers"] == 1
+
+    # A newer connection of the same device has the word.
+    again = await net.v2(token=token, name=name, device_id="x")
+    await again.send({"type": "app_providers", "providers": []})
+    await again.barrier()
+    assert (await net.rest().json(path))["app_provider_report"]["providers"] == []
+
+
+@pytest.mark.parametrize(
+    "providers",
+    [
+        [app("a") for _ in range(1025)],
+        [app("a", reason="x" * 2001)],
+        [app("a", notes=[{"kind": "flagged", "reason": "r"}] * 65)],
+    ],
+    ids=["providers", "text", "notes"],
+)
+async def test_source_that_says_too_much_of_apps_is_told_and_goes_on(net, providers):
+    name = unique("much")
+    device = await net.v2([tool("a")], name=name)
+    await device.send({"type": "app_providers", "providers": [app("first")]})
+    await device.send({"type": "app_providers", "providers": providers})
+    await device.expect("error", code="LIMIT_EXCEEDED")
+    await device.barrier()
+    shown = await net.rest().json(f"/api/devices/{await net.device_id(name)}")
+    assert [entry["label"] for entry in shown["app_provider_report"]["providers"]] == ["first"]
+
+
+async def test_source_apps_are_no_matter_of_clients_and_of_version_1(net):
+    caller = await net.caller()
+    await caller.send({"type": "app_providers", "providers": [app("a")]})
+    await caller.expect("error", code="FORBIDDEN")
+    old = await net.v1([tool("a")])
+    await old.send({"type": "app_providers", "providers": [app("a")]})
+    await old.expect("error", code="INVALID_MESSAGE")
