@@ -279,6 +279,12 @@ impl DeviceHandle {
         self.0.status.subscribe()
     }
 
+    /// The tools that it offers at this moment, in the order in which they were given.
+    #[must_use]
+    pub fn tools(&self) -> Vec<Tool> {
+        self.0.table().tools().collect()
+    }
+
     /// Offers these tools and no others. Running calls go on.
     ///
     /// # Errors
