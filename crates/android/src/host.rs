@@ -4,6 +4,7 @@
 //! A host reports what the system says and decides nothing: which declarations are good, how a provider is
 //! named and what an answer means is decided above it, once for all hosts.
 
+pub mod adb;
 mod changes;
 pub mod memory;
 

@@ -1,0 +1,377 @@
+//! A phone by way of the program `adb`, from the computer that it is plugged into.
+//!
+//! It is the program and not a library that speaks adb's protocol: whoever uses adb has it, its server already holds
+//! the cable (two programs can't share it), the keys that the phone knows are its own, and wireless debugging and
+//! emulators come with it.
+//!
+//! What adb can't do is said and not worked around. Its shell holds no app's permission, so a provider that is
+//! guarded by one (every provider that follows the tutorial) can be found and explained but not called, except on a
+//! phone whose shell is root's. Maps can't be passed, so tools of the MCP dialects can be listed but not called. The
+//! extras of a call are never `null` but an empty bundle. The phone's own program `content` makes the calls.
+
+mod content;
+mod packages;
+mod phone;
+mod phones;
+mod printed;
+mod quoting;
+mod remote;
+mod run;
+mod watch;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use crate::bundle::Bundle;
+use crate::cetp;
+use crate::host::{
+    AuthorityOwner, CallFailure, Declaration, Entry, HostCall, HostError, MetaData, PackageChanges,
+    ProviderHost,
+};
+use crate::manifest::{Apk, ApkError, Component, Provider};
+use crate::mcp;
+use packages::{ComponentName, Installed};
+use phone::{Facts, Phone, PhoneFile, ShellError};
+use quoting::{Escaping, word};
+use remote::Remote;
+
+pub use packages::PermissionOwner;
+pub use run::AdbProgram;
+
+/// Most that is taken of an answer: a bundle of one megabyte, which is the most that Android passes.
+const MOST_RESULT: usize = 4 << 20;
+/// Apps whose manifest is remembered.
+const MOST_MANIFESTS: usize = 1_024;
+/// Printed between the answers of one command line.
+const NEXT: &str = "--toolway-next--";
+
+/// A phone that `adb` reaches. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct AdbHost(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    phone: Phone,
+    known: Mutex<Known>,
+}
+
+/// What was read last.
+#[derive(Debug, Default)]
+struct Known {
+    /// By path and version, which are new with each installation.
+    apks: BTreeMap<(String, String), Arc<Result<Apk, String>>>,
+    installed: BTreeMap<String, Installed>,
+    authorities: BTreeMap<String, ComponentName>,
+}
+
+/// What a phone is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PhoneInfo {
+    /// Its serial number.
+    pub serial: String,
+    /// What it is sold as.
+    pub model: String,
+    /// Its API level.
+    pub api_level: Option<u32>,
+    /// Whether adb's shell is root's there, whom no permission keeps out.
+    pub is_root: bool,
+}
+
+impl AdbHost {
+    /// The phone with this serial number, or the only one there is. Nothing is run yet.
+    #[must_use]
+    pub fn new(program: AdbProgram, serial: Option<String>) -> Self {
+        Self(Arc::new(Inner { phone: Phone::new(program, serial), known: Mutex::default() }))
+    }
+
+    /// Which phone it is.
+    ///
+    /// # Errors
+    /// [`HostError`] where there is none, or several, or it can't be used.
+    pub fn info(&self) -> Result<PhoneInfo, HostError> {
+        let Facts { api_level, is_root, model, .. } = self.0.phone.facts()?;
+        Ok(PhoneInfo { serial: self.0.phone.serial()?, model, api_level, is_root })
+    }
+
+    /// Which app defines a permission; nothing where none does.
+    ///
+    /// # Errors
+    /// [`HostError`] where the phone could not be asked.
+    pub fn permission(&self, name: &str) -> Result<Option<PermissionOwner>, HostError> {
+        let said = self.0.phone.ask(&format!("dumpsys package permission {}", word(name)))?;
+        Ok(packages::permission(&said, name))
+    }
+
+    /// What an app's APK says; nothing where no such app is installed.
+    ///
+    /// # Errors
+    /// [`HostError`] where the phone could not be asked, or the APK can't be read.
+    pub fn apk(&self, package: &str) -> Result<Option<Apk>, HostError> {
+        let inner = &self.0;
+        let Some(installed) = inner.installed()?.remove(package) else { return Ok(None) };
+        match &*inner.apk(&installed)? {
+            Ok(apk) => Ok(Some(apk.clone())),
+            Err(why) => Err(HostError::new(format!("{package}: {why}"))),
+        }
+    }
+
+    /// The apps whose manifest could not be read, and why.
+    #[must_use]
+    pub fn unread(&self) -> Vec<(String, String)> {
+        let known = self.0.known.lock();
+        let why = |installed: &Installed| {
+            let read = known.apks.get(&(installed.path.clone(), installed.version.clone()))?;
+            read.as_ref().as_ref().err().cloned()
+        };
+        known.installed.iter().filter_map(|(package, it)| Some((package.clone(), why(it)?))).collect()
+    }
+}
+
+impl Inner {
+    fn installed(&self) -> Result<BTreeMap<String, Installed>, HostError> {
+        let user = self.phone.facts()?.user;
+        Ok(packages::installed(&self.phone.ask(&list_packages(user))?))
+    }
+
+    /// An app's manifest, from the phone or from memory; what is wrong with it otherwise.
+    fn apk(&self, installed: &Installed) -> Result<Arc<Result<Apk, String>>, HostError> {
+        let key = (installed.path.clone(), installed.version.clone());
+        if let Some(apk) = self.known.lock().apks.get(&key) {
+            return Ok(Arc::clone(apk));
+        }
+        let said = self.phone.ask(&format!("stat -c %s {}", word(&installed.path)))?;
+        let Ok(length) = said.trim().parse() else {
+            return Ok(Arc::new(Err("adb's shell may not read its APK".to_owned())));
+        };
+        let file = PhoneFile { phone: &self.phone, path: &installed.path };
+        let read = Apk::read(Remote::new(file, length), self.phone.facts()?.api_level);
+        // Where reading broke off, it may be for the cable; that is not remembered.
+        let is_final = !matches!(read, Err(ApkError::Io(_)));
+        let apk = Arc::new(read.map_err(|error| error.to_string()));
+        if !is_final {
+            return Ok(apk);
+        }
+        let mut known = self.known.lock();
+        if known.apks.len() >= MOST_MANIFESTS {
+            known.apks.clear();
+        }
+        known.apks.insert(key, Arc::clone(&apk));
+        Ok(apk)
+    }
+
+    /// Asks for packages, services, providers and authorities, in one go.
+    fn look(&self) -> Result<(BTreeSet<ComponentName>, BTreeSet<ComponentName>), HostError> {
+        let user = self.phone.facts()?.user;
+        let line = [
+            list_packages(user),
+            format!("cmd package query-services --components --user {user} -a {}", cetp::ACTION),
+            "dumpsys package resolvers content".to_owned(),
+            "dumpsys package providers".to_owned(),
+        ]
+        .join(&format!("; echo {NEXT}; "));
+        let said = self.phone.ask(&line)?;
+        let mut parts = said.split(NEXT);
+        let mut part = || parts.next().unwrap_or_default();
+        let installed = packages::installed(part());
+        let services = packages::services(part());
+        let providers = packages::resolvers(part(), &[mcp::MIME_TYPE, mcp::ACTION]);
+        let authorities = packages::authorities(part());
+        let mut known = self.known.lock();
+        known.installed = installed;
+        known.authorities = authorities;
+        Ok((services, providers))
+    }
+
+    fn declarations(
+        &self,
+        services: &BTreeSet<ComponentName>,
+        providers: &BTreeSet<ComponentName>,
+        packages: Option<&[String]>,
+    ) -> Result<Vec<Declaration>, HostError> {
+        let mut declarations = Vec::new();
+        let named: BTreeSet<&String> = services.iter().chain(providers).map(|it| &it.package).collect();
+        for package in named.into_iter().filter(|it| packages.is_none_or(|wanted| wanted.contains(it))) {
+            let Some(installed) = self.known.lock().installed.get(package).cloned() else { continue };
+            let services = services.iter().filter(|it| it.package == *package);
+            let providers = providers.iter().filter(|it| it.package == *package);
+            match &*self.apk(&installed)? {
+                Ok(apk) => {
+                    declarations.extend(services.filter_map(|it| service(apk, &it.class)));
+                    declarations.extend(providers.flat_map(|it| provider(apk, &it.class)));
+                }
+                Err(why) => declarations.extend(services.chain(providers).map(|it| unreadable(it, why))),
+            }
+        }
+        Ok(declarations)
+    }
+}
+
+fn list_packages(user: u32) -> String {
+    format!("pm list packages -f --show-versioncode --user {user}")
+}
+
+fn declaration(apk: &Apk, component: &Component, entry: Entry) -> Declaration {
+    Declaration {
+        package: apk.manifest.package.clone(),
+        label: apk.manifest.label.clone(),
+        certificate: apk.certificate.clone(),
+        component: component.class.clone(),
+        exported: component.exported,
+        entry,
+    }
+}
+
+/// A service by which CETP's tools are found. One that the system named is there even where it is switched off in
+/// the manifest: the app has switched it on.
+fn service(apk: &Apk, class: &str) -> Option<Declaration> {
+    let service = apk.manifest.services.iter().find(|service| service.class == class)?;
+    let entry = Entry::CetpService {
+        authority: service.meta(cetp::AUTHORITY).cloned(),
+        version: service.meta(cetp::VERSION).cloned(),
+    };
+    Some(declaration(apk, service, entry))
+}
+
+/// A provider of the MCP dialects, once for each way in which it is found.
+fn provider(apk: &Apk, class: &str) -> Vec<Declaration> {
+    let found = apk.manifest.providers.iter().find(|it| it.component.class == class && it.component.enabled);
+    let Some(provider @ Provider { component, authorities, .. }) = found else { return Vec::new() };
+    let mut entries = Vec::new();
+    if is_mcp_type(provider) {
+        entries.push(Entry::McpMimeType { authorities: authorities.clone() });
+    }
+    if component.answers_to(mcp::ACTION) {
+        entries.push(Entry::McpAction { authorities: authorities.clone() });
+    }
+    entries.into_iter().map(|entry| declaration(apk, component, entry)).collect()
+}
+
+/// Whether a provider is found by `application/vnd.mcp.tool`.
+fn is_mcp_type(provider: &Provider) -> bool {
+    provider.component.filters.iter().any(|filter| {
+        filter.actions.iter().any(|action| action == mcp::ACTION_VIEW)
+            && filter.mime_types.iter().any(|it| it == mcp::MIME_TYPE)
+    })
+}
+
+/// What the system named in an app whose manifest can't be read.
+fn unreadable(component: &ComponentName, why: &str) -> Declaration {
+    let reason = MetaData::Other(format!("the app's manifest can't be read: {why}"));
+    Declaration {
+        package: component.package.clone(),
+        label: None,
+        certificate: None,
+        component: component.class.clone(),
+        exported: true,
+        entry: Entry::CetpService { authority: Some(reason), version: None },
+    }
+}
+
+impl ProviderHost for AdbHost {
+    fn discover(&self, packages: Option<&[String]>) -> Result<Vec<Declaration>, HostError> {
+        let (services, providers) = self.0.look()?;
+        self.0.declarations(&services, &providers, packages)
+    }
+
+    fn resolve(&self, authority: &str) -> Result<Option<AuthorityOwner>, HostError> {
+        let named = |known: &Known| known.authorities.get(authority).cloned();
+        let mut component = named(&self.0.known.lock());
+        if component.is_none() {
+            self.0.look()?;
+            component = named(&self.0.known.lock());
+        }
+        let Some(ComponentName { package, class }) = component else { return Ok(None) };
+        let Some(installed) = self.0.known.lock().installed.get(&package).cloned() else { return Ok(None) };
+        let apk = self.0.apk(&installed)?;
+        let provider =
+            apk.as_ref().as_ref().ok().and_then(|apk| {
+                apk.manifest.providers.iter().find(|provider| provider.component.class == class)
+            });
+        // Of a manifest that can't be read nothing is known; a call will show whether it is let through.
+        Ok(Some(AuthorityOwner {
+            exported: provider.is_none_or(|provider| provider.component.exported),
+            read_permission: provider.and_then(|provider| provider.read_permission.clone()),
+            write_permission: provider.and_then(|provider| provider.write_permission.clone()),
+            package,
+            class,
+        }))
+    }
+
+    fn call(&self, call: &HostCall) -> Result<Option<Bundle>, CallFailure> {
+        let phone = &self.0.phone;
+        // What can't be passed is refused before anything is asked of the phone.
+        content::command(call, 0, Escaping::Backslash)?;
+        let Facts { user, is_root, .. } = phone.facts()?;
+        let escaping = if content::needs_escaping(call) { phone.escaping()? } else { Escaping::Backslash };
+        let command = content::command(call, user, escaping)?;
+        let said = phone.shell(&command, call.patience, MOST_RESULT).map_err(|error| match error {
+            ShellError::Host(error) => CallFailure::Host(error),
+            ShellError::Overdue => CallFailure::Overdue,
+            ShellError::TooMuch(most) => {
+                CallFailure::TooLarge(format!("the answer has more than {most} bytes"))
+            }
+        })?;
+        content::answer(&said.stdout, &said.stderr, &call.method).map_err(|failure| match failure {
+            CallFailure::Security(said) if !is_root => CallFailure::Security(format!(
+                "{said}. adb's shell holds no permission of apps: call it from the bridge app on the phone, or use \
+                 an emulator whose shell is root's (adb root)"
+            )),
+            other => other,
+        })
+    }
+
+    /// Calling is what starts a process here; nothing else does.
+    fn wake(&self, _: &str) -> Result<bool, HostError> {
+        Ok(false)
+    }
+
+    fn launch(&self, package: &str) -> Result<bool, HostError> {
+        self.0.start("android.intent.action.MAIN", Some("android.intent.category.LAUNCHER"), package)
+    }
+
+    fn open_authorization(&self, package: &str, action: &str) -> Result<bool, HostError> {
+        self.0.start(action, None, package)
+    }
+
+    fn watch(&self, changes: PackageChanges) -> Result<(), HostError> {
+        let inner = Arc::clone(&self.0);
+        std::thread::Builder::new()
+            .name("adb packages".to_owned())
+            .spawn(move || watch::watch(&inner, &changes))
+            .map(|_| ())
+            .map_err(|error| HostError::new(format!("no thread could be started: {error}")))
+    }
+}
+
+impl Inner {
+    /// Opens the activity of this very app that takes an action.
+    fn start(&self, action: &str, category: Option<&str>, package: &str) -> Result<bool, HostError> {
+        let user = self.phone.facts()?.user;
+        let category = category.map(|category| format!(" -c {category}")).unwrap_or_default();
+        let intent = format!("--user {user} -a {}{category}", word(action));
+        let resolved =
+            self.phone.ask(&format!("cmd package resolve-activity --brief {intent} -p {}", word(package)))?;
+        // The system's chooser for several apps is a component as well, of the system.
+        let Some(activity) = packages::activity(&resolved).filter(|it| it.package == package) else {
+            return Ok(false);
+        };
+        let name = word(&format!("{}/{}", activity.package, activity.class));
+        let said = self
+            .phone
+            .shell(&format!("am start {intent} -n {name}"), phone::SYSTEM, phone::MOST_ANSWER)
+            .map_err(ShellError::into_host)?;
+        let failed =
+            |text: &str| text.lines().any(|line| line.starts_with("Error") || line.contains("Exception"));
+        Ok(!failed(&said.stdout) && !failed(&said.stderr))
+    }
+}
+
+/// What `content call` printed, read as an answer to `method`. For tools that look at recorded output.
+///
+/// # Errors
+/// [`CallFailure`] says what the output says was thrown.
+pub fn read_answer(stdout: &str, stderr: &str, method: &str) -> Result<Option<Bundle>, CallFailure> {
+    content::answer(stdout, stderr, method)
+}

@@ -1,0 +1,166 @@
+//! The program `content` on the phone: what to say to it, and what its output means.
+//!
+//! Facts (`cmds/content/.../Content.java` of the platform): it ends with 0 whatever happens. An answer is
+//! `Result: ` and the bundle (or `null`; up to Android 10 a null answer is a `NullPointerException` of its own) on
+//! standard output. What was thrown is a line `Error while accessing provider:AUTHORITY` and a stack trace on
+//! standard error. Wrong arguments are its usage and `[ERROR] …` on standard output. The provider always gets a
+//! bundle, an empty one where nothing is passed. Numbers were made `long` and `double` up to Android 10, whatever
+//! type was asked for.
+
+use super::printed;
+use super::quoting::{Escaping, word};
+use crate::bundle::{Bundle, Value};
+use crate::host::{CallFailure, HostCall};
+
+/// Longest command line: the client takes 64 KiB for a service's name.
+const LONGEST: usize = 60_000;
+
+/// Whether it matters for these extras how values are escaped.
+pub(super) fn needs_escaping(call: &HostCall) -> bool {
+    let texts = |(key, value): (&str, &Value)| {
+        let is_plain = matches!(value, Value::Text(text) if Escaping::is_indifferent(text));
+        !(Escaping::is_indifferent(key) && (is_plain || matches!(value, Value::Boolean(_) | Value::Null)))
+    };
+    call.extras.as_ref().is_some_and(|extras| extras.iter().any(texts))
+}
+
+/// The command line for a call.
+pub(super) fn command(call: &HostCall, user: u32, escaping: Escaping) -> Result<String, CallFailure> {
+    let unsupported = |what: String| Err(CallFailure::Unsupported(what));
+    if call.method.is_empty() || call.method.starts_with("--") {
+        return unsupported(format!("a method {:?} can't be passed over adb", call.method));
+    }
+    let mut words = vec![
+        "content".to_owned(),
+        "call".to_owned(),
+        "--uri".to_owned(),
+        word(&format!("content://{}", call.authority)),
+    ];
+    if user != 0 {
+        words.extend(["--user".to_owned(), user.to_string()]);
+    }
+    words.extend(["--method".to_owned(), word(&call.method)]);
+    for (key, value) in call.extras.iter().flat_map(Bundle::iter) {
+        let Some((kind, text)) = typed(key, value, escaping)? else { continue };
+        let key = escaping.write(key);
+        words.extend(["--extra".to_owned(), word(&format!("{key}:{kind}:{}", escaping.write(&text)))]);
+    }
+    let command = words.join(" ");
+    if command.contains('\0') {
+        return unsupported("a NUL character can't be passed over adb".to_owned());
+    }
+    if command.len() > LONGEST {
+        return Err(CallFailure::TooLarge(format!(
+            "the arguments take {} bytes; at most {LONGEST} can be passed over adb",
+            command.len()
+        )));
+    }
+    Ok(command)
+}
+
+/// The letter for a value's type and its text; nothing for one that is left out.
+fn typed(key: &str, value: &Value, escaping: Escaping) -> Result<Option<(char, String)>, CallFailure> {
+    let number = |kind: char, text: String, is_widened: bool| match escaping {
+        Escaping::Raw if is_widened => Err(CallFailure::Unsupported(format!(
+            "{key} is {}, which the adb shell of Android 10 and older can't pass",
+            value.type_name()
+        ))),
+        _ => Ok(Some((kind, text))),
+    };
+    match value {
+        // A key without a value counts as absent.
+        Value::Null => Ok(None),
+        Value::Text(text) => Ok(Some(('s', text.clone()))),
+        Value::Boolean(is) => Ok(Some(('b', is.to_string()))),
+        Value::Int(it) => number('i', it.to_string(), true),
+        Value::Long(it) => number('l', it.to_string(), false),
+        Value::Float(it) => number('f', it.to_string(), true),
+        Value::Double(it) => number('d', it.to_string(), false),
+        Value::Map(_) => Err(CallFailure::Unsupported(format!(
+            "{key} is a map, which can't be passed over adb: tools of the MCP dialects can be called from an app only"
+        ))),
+        Value::Texts(_) | Value::Bundle(_) | Value::Other(_) => Err(CallFailure::Unsupported(format!(
+            "{key} is {}, which can't be passed over adb",
+            value.type_name()
+        ))),
+    }
+}
+
+/// What a call's output means. `method` says which keys an answer has.
+pub(super) fn answer(stdout: &str, stderr: &str, method: &str) -> Result<Option<Bundle>, CallFailure> {
+    if let Some(result) = after_line_start(stdout, "Result: ") {
+        let result = result.strip_suffix('\n').unwrap_or(result);
+        let result = result.strip_suffix('\r').unwrap_or(result);
+        if result == "null" {
+            return Ok(None);
+        }
+        return printed::bundle(result, method).map(Some).ok_or_else(|| malformed(result));
+    }
+    if let Some(trace) = after_line_start(stderr, "Error while accessing provider:") {
+        return thrown(trace.split_once('\n').map_or("", |(_, trace)| trace));
+    }
+    if let Some(error) = after_line_start(stdout, "[ERROR] ") {
+        return Err(CallFailure::Unsupported(format!(
+            "the phone's `content` does not take this call: {}",
+            first_line(error)
+        )));
+    }
+    let said = [stderr, stdout].map(first_line).into_iter().find(|line| !line.is_empty());
+    Err(CallFailure::Threw {
+        class: "content".to_owned(),
+        message: said.unwrap_or("it printed neither an answer nor an error").to_owned(),
+    })
+}
+
+fn malformed(result: &str) -> CallFailure {
+    let start: String = result.chars().take(80).collect();
+    CallFailure::Threw {
+        class: "content".to_owned(),
+        message: format!("an answer that can't be read: {start}"),
+    }
+}
+
+/// What follows a word with which a line starts.
+fn after_line_start<'t>(text: &'t str, start: &str) -> Option<&'t str> {
+    let mut rest = text;
+    loop {
+        if let Some(found) = rest.strip_prefix(start) {
+            return Some(found);
+        }
+        rest = rest.split_once('\n')?.1;
+    }
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default()
+}
+
+/// From a stack trace: `class: message`, then lines that start with a tab and `at`.
+fn thrown(trace: &str) -> Result<Option<Bundle>, CallFailure> {
+    let (head, stack) = trace.split_once("\n\tat ").unwrap_or((trace.trim_end(), ""));
+    let (class, message) = head.split_once(": ").unwrap_or((head.trim(), ""));
+    let message = message.trim_end().to_owned();
+    let said = |instead: &str| if message.is_empty() { instead.to_owned() } else { message.clone() };
+    match class {
+        "java.lang.SecurityException" => Err(CallFailure::Security(said("the phone refuses this caller"))),
+        "java.lang.IllegalStateException" if message.starts_with("Could not find provider: ") => {
+            Err(CallFailure::UnknownAuthority(message))
+        }
+        // Its own, from looking at an answer that is none.
+        "java.lang.NullPointerException"
+            if stack.starts_with("com.android.commands.content.Content$CallCommand.") =>
+        {
+            Ok(None)
+        }
+        "android.os.DeadObjectException" => {
+            Err(CallFailure::Died(said("the app's process died in the middle of the call")))
+        }
+        "android.os.TransactionTooLargeException" => {
+            Err(CallFailure::TooLarge(said("the arguments or the answer were too large")))
+        }
+        class => Err(CallFailure::Threw { class: class.to_owned(), message }),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,137 @@
+//! What the phone's package manager prints.
+//!
+//! Facts (`PackageManagerShellCommand.java`, `ComponentResolver.java`, `PermissionManagerService.java` of the
+//! platform): `cmd package query-services --components` prints one component a line, or `No services found`; there
+//! is no such question for content providers, but `dumpsys package resolvers content` lists their filters. Neither
+//! prints meta-data. `pm list packages -f` prints the path of an app's APK, which is another one after each
+//! installation. Classes within the app's package are shortened to `.Name`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Rows of one answer that are looked at; phones have some hundreds of packages.
+const MOST_ROWS: usize = 50_000;
+
+/// A part of an app, as the system names it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct ComponentName {
+    pub(super) package: String,
+    pub(super) class: String,
+}
+
+impl ComponentName {
+    /// From `package/class` or `package/.Class`.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let (package, class) = text.split_once('/')?;
+        let is_name = |text: &str| {
+            !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '$' | '-'))
+        };
+        if !is_name(package) || !is_name(class) {
+            return None;
+        }
+        let class = if class.starts_with('.') { format!("{package}{class}") } else { class.to_owned() };
+        Some(Self { package: package.to_owned(), class })
+    }
+}
+
+/// An installed app.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Installed {
+    /// Path of its APK, of the base one where there are several.
+    pub(super) path: String,
+    /// Its version's number, as text.
+    pub(super) version: String,
+}
+
+/// Out of `pm list packages -f --show-versioncode`: lines of `package:PATH=NAME versionCode:NUMBER`.
+pub(super) fn installed(text: &str) -> BTreeMap<String, Installed> {
+    let row = |line: &str| {
+        let mut words = line.trim().strip_prefix("package:")?.split(' ');
+        // Paths have `=` in them, packages have none.
+        let (path, package) = words.next()?.rsplit_once('=')?;
+        let version = words.find_map(|word| word.strip_prefix("versionCode:")).unwrap_or_default();
+        let installed = Installed { path: path.to_owned(), version: version.to_owned() };
+        Some((package.to_owned(), installed))
+    };
+    text.lines().take(MOST_ROWS).filter_map(row).collect()
+}
+
+/// Out of `cmd package query-services --components`.
+pub(super) fn services(text: &str) -> BTreeSet<ComponentName> {
+    text.lines().take(MOST_ROWS).filter_map(|line| ComponentName::parse(line.trim())).collect()
+}
+
+/// Out of `dumpsys package resolvers content`: the providers under these titles, which are actions or types.
+pub(super) fn resolvers(text: &str, titles: &[&str]) -> BTreeSet<ComponentName> {
+    let mut found = BTreeSet::new();
+    let mut is_wanted = false;
+    for line in text.lines().take(MOST_ROWS) {
+        let words: Vec<&str> = line.split_whitespace().take(3).collect();
+        match words.as_slice() {
+            [title] if title.ends_with(':') => {
+                is_wanted = titles.contains(&title.trim_end_matches(':'));
+            }
+            // A number, the component, `filter` and another number.
+            [_, component, ..] if is_wanted => found.extend(ComponentName::parse(component)),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Out of `dumpsys package providers`: who serves each authority.
+pub(super) fn authorities(text: &str) -> BTreeMap<String, ComponentName> {
+    let mut served = BTreeMap::new();
+    let mut lines =
+        text.lines().take(MOST_ROWS).skip_while(|line| line.trim() != "ContentProvider Authorities:");
+    lines.next();
+    let mut authority: Option<&str> = None;
+    for line in lines {
+        let line = line.trim();
+        if let Some(named) = line.strip_prefix('[').and_then(|line| line.strip_suffix("]:")) {
+            authority = Some(named);
+        } else if let Some(provider) = line.strip_prefix("Provider{").and_then(|line| line.strip_suffix('}'))
+        {
+            let component = provider.split(' ').nth(1).and_then(ComponentName::parse);
+            if let (Some(authority), Some(component)) = (authority.take(), component) {
+                served.entry(authority.to_owned()).or_insert(component);
+            }
+        }
+    }
+    served
+}
+
+/// Who defines a permission, and of what kind it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PermissionOwner {
+    /// The app that defines it.
+    pub package: String,
+    /// `normal`, `dangerous`, `signature`, with what is added to them.
+    pub protection: String,
+}
+
+/// Out of `dumpsys package permission NAME`: the block of that name, not those of others that may follow.
+pub(super) fn permission(text: &str, name: &str) -> Option<PermissionOwner> {
+    let title = format!("Permission [{name}]");
+    let mut lines = text.lines().take(MOST_ROWS).map(str::trim).skip_while(|line| !line.starts_with(&title));
+    lines.next()?;
+    let (mut package, mut protection) = (None, String::new());
+    for line in lines.take_while(|line| !line.starts_with("Permission [") && !line.is_empty()) {
+        for word in line.split(' ') {
+            if let Some(source) = word.strip_prefix("sourcePackage=") {
+                package = Some(source.to_owned());
+            } else if let Some(level) = word.strip_prefix("prot=") {
+                level.clone_into(&mut protection);
+            }
+        }
+    }
+    let package = package.filter(|package| !package.is_empty() && package != "null")?;
+    Some(PermissionOwner { package, protection })
+}
+
+/// Out of `cmd package resolve-activity --brief`: the last line, where it is a component.
+pub(super) fn activity(text: &str) -> Option<ComponentName> {
+    text.lines().rev().find(|line| !line.trim().is_empty()).and_then(|line| ComponentName::parse(line.trim()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,118 @@
+//! Which phones the computer's `adb` sees, and which of them is meant.
+
+use crate::host::HostError;
+
+/// A row of `adb devices -l`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Row<'a> {
+    serial: &'a str,
+    state: &'a str,
+    model: Option<&'a str>,
+}
+
+fn rows(text: &str) -> Vec<Row<'_>> {
+    let row = |line| {
+        // The state may have several words: `no permissions (…); see […]`.
+        let line: &str = str::trim(line);
+        let (serial, rest) = line.split_once(char::is_whitespace)?;
+        let rest = rest.trim_start();
+        let state = if rest.starts_with("no permissions") {
+            "no permissions"
+        } else {
+            rest.split_whitespace().next()?
+        };
+        let model = rest.split_whitespace().find_map(|word| word.strip_prefix("model:"));
+        Some(Row { serial, state, model })
+    };
+    text.lines().skip_while(|line| !line.starts_with("List of devices")).skip(1).filter_map(row).collect()
+}
+
+fn titles(rows: &[Row<'_>]) -> String {
+    let title = |row: &Row<'_>| match (row.model, row.state) {
+        (Some(model), "device") => format!("{} ({})", row.serial, model.replace('_', " ")),
+        (None, "device") => row.serial.to_owned(),
+        (_, state) => format!("{} ({state})", row.serial),
+    };
+    rows.iter().map(title).collect::<Vec<_>>().join(", ")
+}
+
+/// The serial number of the phone that is meant: the one that is named, or the only one.
+pub(super) fn choose(devices: &str, wanted: Option<&str>) -> Result<String, HostError> {
+    let rows = rows(devices);
+    if let Some(wanted) = wanted {
+        return match rows.iter().find(|row| row.serial == wanted) {
+            Some(row) => ready(row),
+            None if rows.is_empty() => Err(HostError::new(format!("the phone {wanted} is not connected"))
+                .hint("connect it by USB with USB debugging on, or with `adb connect HOST:PORT`")),
+            None => Err(HostError::new(format!(
+                "the phone {wanted} is not connected; there are: {}",
+                titles(&rows)
+            ))
+            .hint("name one of these with --serial, or connect the other one")),
+        };
+    }
+    let usable: Vec<&Row<'_>> = rows.iter().filter(|row| row.state == "device").collect();
+    match (usable.as_slice(), rows.as_slice()) {
+        ([only], _) => ready(only),
+        ([], []) => Err(HostError::new("no phone is connected")
+            .hint("connect one by USB with USB debugging on (in its developer options), or with `adb connect HOST:PORT`")),
+        ([], [only]) => ready(only),
+        ([], _) => Err(HostError::new(format!("no phone can be used: {}", titles(&rows)))
+            .hint("unlock one and allow USB debugging in the question that it shows")),
+        _ => Err(HostError::new(format!("several phones are connected: {}", titles(&rows)))
+            .hint("say which with --serial SERIAL")),
+    }
+}
+
+fn ready(row: &Row<'_>) -> Result<String, HostError> {
+    match row.state {
+        "device" => Ok(row.serial.to_owned()),
+        state => Err(of_state(row.serial, state)),
+    }
+}
+
+/// Why a phone in this state can't be used.
+fn of_state(serial: &str, state: &str) -> HostError {
+    match state {
+        "unauthorized" | "authorizing" => {
+            HostError::new(format!("the phone {serial} has not allowed this computer yet ({state})"))
+                .hint("unlock the phone and allow USB debugging in the question that it shows")
+        }
+        "offline" | "connecting" => HostError::new(format!("the phone {serial} does not answer ({state})"))
+            .hint("unplug it and plug it in again, or try `adb reconnect`"),
+        "no permissions" => HostError::new(format!("this user may not use the USB device {serial}")).hint(
+            "on Linux install the udev rules for Android phones (Debian: android-sdk-platform-tools-common)",
+        ),
+        state => HostError::new(format!("the phone {serial} is in the state {state}, in which no app runs"))
+            .hint("start it normally"),
+    }
+}
+
+/// What `adb` itself said on standard error, when it was it that failed and not something on the phone.
+pub(super) fn complaint(stderr: &str, serial: &str) -> HostError {
+    let lines = || stderr.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('*'));
+    let is_error = |line: &&str| line.starts_with("error: ") || line.starts_with("adb: ");
+    let line = lines().find(is_error).or_else(|| lines().next_back()).unwrap_or("it said nothing");
+    let line = line.strip_prefix("adb: ").unwrap_or(line);
+    let said = line.strip_prefix("error: ").unwrap_or(line);
+    for state in ["unauthorized", "authorizing", "offline"] {
+        if said.starts_with(&format!("device {state}")) || said.starts_with(&format!("device still {state}"))
+        {
+            return of_state(serial, state);
+        }
+    }
+    if said.contains("not found") && said.contains("device") || said.starts_with("no devices") {
+        return gone(serial);
+    }
+    HostError::new(format!("adb: {said}"))
+        .hint("see what `adb devices -l` says; `adb kill-server` starts it anew")
+}
+
+/// The phone was there and is not any more.
+pub(super) fn gone(serial: &str) -> HostError {
+    HostError::new(format!("the phone {serial} is not connected any more"))
+        .hint("plug it in again; where it was connected by `adb connect`, connect it again")
+}
+
+#[cfg(test)]
+mod tests;
