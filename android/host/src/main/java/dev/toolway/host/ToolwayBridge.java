@@ -6,7 +6,7 @@ import java.util.List;
 
 /**
  * A running bridge: finds the app providers of this phone and offers their tools to a gateway. The native library does
- * the work; load it ({@code System.loadLibrary("toolway_android")}) before a bridge is started.
+ * the work; load it ({@code System.loadLibrary("toolway_android_jni")}) before a bridge is started.
  */
 public final class ToolwayBridge {
     private static final int ASK = 0;
