@@ -1,10 +1,11 @@
 # Everything here first makes the machine ready (scripts/bootstrap.sh), so a fresh checkout needs no other step.
 #
 #   make run         build the gateway and start it on 127.0.0.1:7717 (ARGS="..." goes to `toolway serve`)
-#   make test        format, lint, every test in Rust and Python; closes with the counts
-#   make test-fast   the same without the end-to-end and Python parts
+#   make test        format, lint, every test in Rust, Python and Java; closes with the counts
+#   make test-fast   the same without the end-to-end, Python and Java parts
 #   make test-genai  the crate genai reads what our adapters read
 #   make test-small-model  one tool call of a real, small model (builds llama.cpp: some minutes the first time)
+#   make android     the library for Android apps that offer tools, and two sample apps
 #   make bench       the tables of figures
 #   make fuzz        coverage-guided fuzzing (FUZZ_SECONDS for each target, 60 unless said)
 #   make fmt         format the code
@@ -16,7 +17,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 
 ARGS ?=
 
-.PHONY: help run test test-fast test-genai test-small-model bench fuzz fmt
+.PHONY: help run test test-fast test-genai test-small-model android bench fuzz fmt
 
 help:
 	@sed -n 's/^#   \(make .*\)/  \1/p' Makefile
@@ -41,6 +42,11 @@ test-genai:
 test-small-model:
 	@scripts/bootstrap.sh test
 	@scripts/test-small-model.sh
+
+android:
+	@scripts/bootstrap.sh android
+	@scripts/android.sh
+	@scripts/check-android.sh
 
 bench:
 	@scripts/bootstrap.sh run

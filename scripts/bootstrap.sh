@@ -3,7 +3,9 @@
 #
 #   scripts/bootstrap.sh run     Rust and a C compiler: enough for `make run`
 #   scripts/bootstrap.sh check   also clippy and rustfmt
-#   scripts/bootstrap.sh test    also the Python environment of the independent clients, and what tests need of Node
+#   scripts/bootstrap.sh test    also the Python environment of the independent clients, what tests need of Node,
+#                                and what the next needs
+#   scripts/bootstrap.sh android a JDK, Maven and the tools that make Android apps; nothing of Rust
 #
 # Run it as often as you like: what is there already is left alone. On Debian and Ubuntu it installs missing
 # system packages where it may (as root, or with a sudo that asks nothing); elsewhere it names them and stops.
@@ -144,13 +146,55 @@ need_node() {
     printf '%s' "$stamp" >"$modules/toolway-stamp"
 }
 
+java_major=17
+
+# Whether the JDK on the PATH is new enough.
+have_jdk() {
+    local found
+    have javac && have java || return 1
+    found=$(javac -version 2>&1 | sed -n 's/^javac \([0-9]*\).*/\1/p')
+    [ "${found:-0}" -ge "$java_major" ]
+}
+
+# The first of these Debian packages that can be had; the last where none is known.
+first_package() {
+    local package
+    for package in "$@"; do
+        if [ -n "$(apt-cache madison "$package" 2>/dev/null)" ]; then break; fi
+    done
+    printf '%s\n' "$package"
+}
+
+# A JDK, Maven, and what packages and signs Android apps. With an Android SDK its own build-tools do that.
+need_android_tools() {
+    local missing=()
+    have_jdk || missing+=("$(first_package "openjdk-$java_major-jdk-headless" openjdk-21-jdk-headless default-jdk-headless)")
+    have mvn || missing+=(maven)
+    # Tests build manifests with aapt, so that it is needed beside an SDK too.
+    have aapt || missing+=(aapt)
+    if [ -z "${ANDROID_HOME:-}" ]; then
+        have zipalign || missing+=(zipalign)
+        have apksigner || missing+=(apksigner)
+    fi
+    [ ${#missing[@]} -eq 0 ] && return 0
+    install_packages "what builds Android apps is not all here (a JDK $java_major, Maven, aapt, zipalign, apksigner)" \
+        "${missing[@]}"
+    have_jdk || fail "still no JDK $java_major or newer on the PATH" \
+        "another is in front of it; on Debian: sudo update-alternatives --config javac, and --config java"
+}
+
 case "${1:-}" in
-run | check | test) wanted_for=$1 ;;
+run | check | test | android) wanted_for=$1 ;;
 *)
-    printf 'usage: %s run|check|test\n' "$0" >&2
+    printf 'usage: %s run|check|test|android\n' "$0" >&2
     exit 2
     ;;
 esac
+
+if [ "$wanted_for" = android ]; then
+    need_android_tools
+    exit
+fi
 
 need_c_compiler
 need_rust
@@ -161,4 +205,5 @@ fi
 if [ "$wanted_for" = test ]; then
     need_python_env
     need_node
+    need_android_tools
 fi

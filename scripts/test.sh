@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Runs the checks and closes with one line, 'N passed, N failed': tests of cargo and pytest together, and one
+# Runs the checks and closes with one line, 'N passed, N failed': tests of cargo, pytest and Maven together, and one
 # failure more for each step that could not run them (formatting, lints, a build).
 #
 #   scripts/test.sh all    everything
-#   scripts/test.sh fast   without the end-to-end and Python parts
+#   scripts/test.sh fast   without the end-to-end, Python and Java parts
 #
 # A failing step does not keep the next from running. The exit code is 0 only where nothing failed.
 set -uo pipefail
@@ -52,27 +52,51 @@ cargo_tests() {
     [ "$status" -eq 0 ] || step_failed "$1" "$(cut -d' ' -f2 <<<"$results")"
 }
 
-# python_tests NAME: pytest, its results read from its own report.
-python_tests() {
-    title "$1"
-    local report=$log.xml status results
-    "$venv/bin/python" -m pytest tests/python --junitxml="$report"
-    status=$?
-    results=$("$venv/bin/python" - "$report" <<'PYTHON'
+# count_reports NAME STATUS FILES...: adds up the results in JUnit's own reports of a step that ended so.
+count_reports() {
+    local name=$1 status=$2 results
+    results=$("$venv/bin/python" - "${@:3}" <<'PYTHON'
 import sys, xml.etree.ElementTree as tree
-try:
-    suites = list(tree.parse(sys.argv[1]).iter("testsuite"))
-except (OSError, tree.ParseError):
-    suites = []
-total, bad, skipped = (sum(int(s.get(k, 0)) for s in suites for k in keys)
-                       for keys in (("tests",), ("failures", "errors"), ("skipped",)))
+total = bad = skipped = 0
+for name in sys.argv[1:]:
+    try:
+        suites = list(tree.parse(name).iter("testsuite"))
+    except (OSError, tree.ParseError):
+        continue
+    of = lambda *keys: sum(int(s.get(k, 0)) for s in suites for k in keys)
+    total, bad, skipped = total + of("tests"), bad + of("failures", "errors"), skipped + of("skipped")
 print(total - bad - skipped, bad, skipped)
 PYTHON
     ) || results="0 0 0"
-    rm -f "$report"
     # shellcheck disable=SC2086
     count $results
-    [ "$status" -eq 0 ] || step_failed "$1" "$(cut -d' ' -f2 <<<"$results")"
+    [ "$status" -eq 0 ] || step_failed "$name" "$(cut -d' ' -f2 <<<"$results")"
+}
+
+# python_tests NAME: pytest, its results read from its own report.
+python_tests() {
+    title "$1"
+    local report=$log.xml status
+    "$venv/bin/python" -m pytest tests/python --junitxml="$report"
+    status=$?
+    count_reports "$1" "$status" "$report"
+    rm -f "$report"
+}
+
+# java_tests NAME: all modules of android/, its results read from the reports of Maven's runner. Maven asks no
+# registry for what it has had before.
+java_tests() {
+    title "$1"
+    local build=$target_dir/android/build reports status
+    rm -rf "$build"/*/surefire-reports
+    mvn -q -B -f android/pom.xml test --fail-at-end "-Dtoolway.build=$build" \
+        "-Dtoolway.bin=$TOOLWAY_BIN" \
+        "-Dtoolway.jni=$target_dir/debug/libtoolway_android_jni.so" \
+        "-Dtoolway.fakeModels=$target_dir/debug/fake-models" \
+        "-Dtoolway.apks=$target_dir/android"
+    status=$?
+    mapfile -t reports < <(find "$build" -path '*/surefire-reports/TEST-*.xml')
+    count_reports "$1" "$status" ${reports[@]+"${reports[@]}"}
 }
 
 case $mode in all | fast) ;; *)
@@ -101,6 +125,10 @@ if [ "$mode" = all ]; then
     # The bodies that the Python tests hold against the official SDKs.
     check "request bodies" cargo build $locked --package toolway-models --example bodies
     python_tests "tests in Python"
+    check "Android's library in Rust" cargo build $locked --package toolway-android-jni
+    check "apps for Android" scripts/android.sh
+    check "what is in the apps for Android" scripts/check-android.sh
+    java_tests "tests in Java"
 fi
 
 if [ ${#failed_steps[@]} -gt 0 ]; then

@@ -18,6 +18,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.json.JSONArray;
 import org.json.JSONObject;
+import org.junit.After;
 import org.junit.Test;
 import org.junit.runner.RunWith;
 import org.robolectric.Robolectric;
@@ -35,6 +36,11 @@ public class FinanceTest {
     private final FinanceToolProvider provider =
             Robolectric.buildContentProvider(FinanceToolProvider.class).create(AUTHORITY).get();
     private final CallingApp bridge = CallingApp.install(BRIDGE);
+
+    @After
+    public void closeDatabase() {
+        provider.shutdown();
+    }
 
     private Bundle call(String method, Bundle extras) {
         return bridge.call(provider, AUTHORITY, method, extras);
@@ -304,5 +310,6 @@ public class FinanceTest {
         extras.putString("args", "{\"start_date\":\"2025-01-01\"}");
         Bundle answer = bridge.call(again, AUTHORITY, "execute_tool", extras);
         assertEquals(20, new JSONObject(answer.getString("data")).getLong("total"));
+        again.shutdown();
     }
 }

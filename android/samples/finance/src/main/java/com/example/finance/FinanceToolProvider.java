@@ -30,6 +30,11 @@ public final class FinanceToolProvider extends ToolProvider {
         return true;
     }
 
+    @Override
+    public void shutdown() {
+        portfolio.close();
+    }
+
     /** Whom the user has denied learns nothing; data is for whom the user has allowed. */
     @Override
     protected Access authorize(Caller caller, Request request) {
