@@ -68,7 +68,7 @@ public final class Schema {
      *
      * @return the schema
      */
-    public static Schema object() {
+    public static Schema obj() {
         return ofType("object").put("properties", new JSONObject()).put("required", new JSONArray());
     }
 

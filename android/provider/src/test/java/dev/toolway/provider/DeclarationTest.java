@@ -8,7 +8,7 @@ import org.junit.Test;
 
 public class DeclarationTest {
     private static Tool tool(String name) {
-        return new Tool(name, "A tool", Schema.object(), call -> ToolResult.text(""));
+        return new Tool(name, "A tool", Schema.obj(), call -> ToolResult.text(""));
     }
 
     @Test

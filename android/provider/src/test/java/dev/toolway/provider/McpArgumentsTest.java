@@ -15,13 +15,13 @@ public class McpArgumentsTest {
     private static final Tool TOOL = new Tool(
             "t",
             "A tool",
-            Schema.object()
+            Schema.obj()
                     .property("text", Schema.string())
                     .property("whole", Schema.integer())
                     .property("number", Schema.number())
                     .property("flag", Schema.bool())
                     .property("list", Schema.array(Schema.integer()))
-                    .property("object", Schema.object())
+                    .property("object", Schema.obj())
                     .property("maybe", Schema.integer().orNull())
                     .property("either", Schema.json("{\"type\":[\"integer\",\"string\"]}"))
                     .property("any", Schema.json("{}")),

@@ -25,12 +25,12 @@ public class ToolTest {
 
     @Test
     public void theBuilderWritesTheSchemaThatWasMeant() throws Exception {
-        Schema built = Schema.object()
+        Schema built = Schema.obj()
                 .required("start", Schema.string().description("When").pattern("^\\d").minLength(1).maxLength(10))
                 .property("limit", Schema.integer().byDefault(50).minimum(1).maximum(100).orNull())
                 .property("share", Schema.number().exclusiveMinimum(0).exclusiveMaximum(1.5))
                 .property("tags", Schema.array(Schema.string().values("a", "b")).minItems(1).maxItems(2))
-                .property("deep", Schema.object().required("on", Schema.bool()).closed());
+                .property("deep", Schema.obj().required("on", Schema.bool()).closed());
         Object meant = StrictJson.parse("{\"type\":\"object\",\"required\":[\"start\"],\"properties\":{"
                 + "\"start\":{\"type\":\"string\",\"description\":\"When\",\"pattern\":\"^\\\\d\",\"minLength\":1,\"maxLength\":10},"
                 + "\"limit\":{\"type\":[\"integer\",\"null\"],\"default\":50,\"minimum\":1,\"maximum\":100},"
@@ -52,10 +52,10 @@ public class ToolTest {
 
     @Test
     public void namesAndSchemasAreCheckedWhenDeclared() {
-        assertTrue(refusal("", Schema.object()).contains("a name has 1 to 64"));
-        assertTrue(refusal("a b", Schema.object()).contains("a name has 1 to 64"));
-        assertTrue(refusal("a.b", Schema.object()).contains("a name has 1 to 64"));
-        new Tool("get_Data-2", "A tool", Schema.object(), NOTHING);
+        assertTrue(refusal("", Schema.obj()).contains("a name has 1 to 64"));
+        assertTrue(refusal("a b", Schema.obj()).contains("a name has 1 to 64"));
+        assertTrue(refusal("a.b", Schema.obj()).contains("a name has 1 to 64"));
+        new Tool("get_Data-2", "A tool", Schema.obj(), NOTHING);
         assertEquals("tool t: schema: /type must be \"object\"", refusal("t", Schema.string()));
         assertEquals("tool t: schema: /type must be \"object\"", refusal("t", Schema.json("{}")));
         assertEquals(
@@ -63,14 +63,14 @@ public class ToolTest {
                 refusal("t", Schema.json("{\"type\":\"object\",\"properties\":{\"a\":{\"minimum\":\"1\"}}}")));
         assertEquals(
                 "tool t: the default does not fit: /a: must be integer, is string",
-                refusal("t", Schema.object().property("a", Schema.integer().byDefault("x"))));
+                refusal("t", Schema.obj().property("a", Schema.integer().byDefault("x"))));
         // A default for one property does not ask for the others.
-        tool(Schema.object().required("b", Schema.string()).property("a", Schema.integer().byDefault(1)));
+        tool(Schema.obj().required("b", Schema.string()).property("a", Schema.integer().byDefault(1)));
     }
 
     @Test
     public void whatIsLeftOutGetsItsDefault() throws Exception {
-        Tool tool = tool(Schema.object()
+        Tool tool = tool(Schema.obj()
                 .property("limit", Schema.integer().byDefault(50))
                 .property("tags", Schema.array(Schema.string()).byDefault(new JSONArray().put("x")))
                 .property("name", Schema.string()));
@@ -89,7 +89,7 @@ public class ToolTest {
 
     @Test
     public void aDefaultDoesNotStandInForWhatIsRequired() {
-        Tool tool = tool(Schema.object().required("a", Schema.integer().byDefault(1)));
+        Tool tool = tool(Schema.obj().required("a", Schema.integer().byDefault(1)));
         ToolException error = assertThrows(ToolException.class, () -> tool.prepare(new JSONObject()));
         assertEquals(ErrorCode.INVALID_ARGS, error.code());
         assertEquals("the arguments do not fit: /a: is missing", error.getMessage());
@@ -97,7 +97,7 @@ public class ToolTest {
 
     @Test
     public void aSchemaThatChangesLaterChangesNoTool() throws Exception {
-        Schema parameters = Schema.object();
+        Schema parameters = Schema.obj();
         Tool tool = tool(parameters);
         parameters.required("a", Schema.string());
         tool.prepare(new JSONObject());

@@ -46,17 +46,17 @@ public class SampleTools extends ToolProvider {
         if (declarationFails != null) {
             throw declarationFails;
         }
-        Schema sum = Schema.object()
+        Schema sum = Schema.obj()
                 .required("a", Schema.integer().description("First"))
                 .required("b", Schema.integer().description("Second"))
                 .property("round", Schema.bool().byDefault(false));
         app.info("Sample", "Sample tools")
                 .tool(new Tool("add", "Adds two numbers", sum, SampleTools::add))
-                .tool(new Tool("echo", "Gives back its arguments", Schema.object(), SampleTools::echo))
-                .tool(new Tool("fail", "Fails", Schema.object(), SampleTools::fail))
-                .tool(new Tool("large", "Much text", Schema.object().required("length", Schema.integer()),
+                .tool(new Tool("echo", "Gives back its arguments", Schema.obj(), SampleTools::echo))
+                .tool(new Tool("fail", "Fails", Schema.obj(), SampleTools::fail))
+                .tool(new Tool("large", "Much text", Schema.obj().required("length", Schema.integer()),
                         SampleTools::large))
-                .tool(new Tool("write", "Writes something", Schema.object(), call -> ToolResult.text("written"))
+                .tool(new Tool("write", "Writes something", Schema.obj(), call -> ToolResult.text("written"))
                         .thatActs())
                 .mcpTool(MCP, "add")
                 .mcpTool(MCP_WRITE, "write")

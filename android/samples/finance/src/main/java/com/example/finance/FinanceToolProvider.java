@@ -53,7 +53,7 @@ public final class FinanceToolProvider extends ToolProvider {
                 .tool(new Tool(
                         "get_portfolio_holdings",
                         "Get current portfolio holdings with symbol, quantity, cost basis, and current price",
-                        Schema.object()
+                        Schema.obj()
                                 .property("account_type", Schema.string()
                                         .values("stock", "fund", "all")
                                         .description("Filter by account type")),
@@ -61,7 +61,7 @@ public final class FinanceToolProvider extends ToolProvider {
                 .tool(new Tool(
                         "get_transactions",
                         "Get transaction history",
-                        Schema.object()
+                        Schema.obj()
                                 .required("start_date", Schema.string()
                                         .description("Start date in ISO 8601 format (YYYY-MM-DD)"))
                                 .property("end_date", Schema.string()
