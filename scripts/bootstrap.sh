@@ -31,8 +31,19 @@ can_be_root() {
     as_root=(sudo -n)
 }
 
-# Installs Debian packages: install_packages WHY PACKAGE...
+# Runs apt-get as root; only where can_be_root said yes.
+apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive timeout "$apt_patience_s" apt-get -qq "$@" >&2; }
+
+# Makes the lists of packages current, once.
 lists_are_fresh=
+need_fresh_lists() {
+    [ -z "$lists_are_fresh" ] && have apt-get && can_be_root || return 0
+    # An update that fails in part can still leave lists good enough to install from.
+    apt update || say "apt-get update did not finish; trying with the lists that are here"
+    lists_are_fresh=yes
+}
+
+# Installs Debian packages: install_packages WHY PACKAGE...
 install_packages() {
     local why=$1
     shift
@@ -42,13 +53,8 @@ install_packages() {
         fail "$why" "run: sudo apt-get install $*"
     fi
     say "$why: installing $* with apt-get"
-    local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive timeout "$apt_patience_s" apt-get -qq)
-    if [ -z "$lists_are_fresh" ]; then
-        # An update that fails in part can still leave lists good enough to install from.
-        "${apt[@]}" update >&2 || say "apt-get update did not finish; trying with the lists that are here"
-        lists_are_fresh=yes
-    fi
-    "${apt[@]}" install -y --no-install-recommends "$@" >&2 || fail "apt-get could not install $*"
+    need_fresh_lists
+    apt install -y --no-install-recommends "$@" || fail "apt-get could not install $*"
 }
 
 need_c_compiler() {
@@ -168,6 +174,7 @@ first_package() {
 # A JDK, Maven, and what packages and signs Android apps. With an Android SDK its own build-tools do that.
 need_android_tools() {
     local missing=()
+    have_jdk || need_fresh_lists
     have_jdk || missing+=("$(first_package "openjdk-$java_major-jdk-headless" openjdk-21-jdk-headless default-jdk-headless)")
     have mvn || missing+=(maven)
     # Tests build manifests with aapt, so that it is needed beside an SDK too.

@@ -41,8 +41,9 @@ public class RateLimiterTest {
     }
 
     @Test
-    public void aLimitThatLetsNothingThroughIsRefused() {
+    public void limitsHaveBounds() {
         assertThrows(IllegalArgumentException.class, () -> RateLimit.of(0, 1_000));
         assertThrows(IllegalArgumentException.class, () -> RateLimit.of(1, 0));
+        assertThrows(IllegalArgumentException.class, () -> RateLimit.of(10_001, 1_000));
     }
 }
