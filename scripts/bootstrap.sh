@@ -190,6 +190,12 @@ need_android_tools() {
         "another is in front of it; on Debian: sudo update-alternatives --config javac, and --config java"
 }
 
+# The program that reaches phones; tests run it against a phone of their own.
+need_adb() {
+    have adb && return 0
+    install_packages "no adb (tests of app providers over adb run it)" adb
+}
+
 case "${1:-}" in
 run | check | test | android) wanted_for=$1 ;;
 *)
@@ -212,5 +218,6 @@ fi
 if [ "$wanted_for" = test ]; then
     need_python_env
     need_node
+    need_adb
     need_android_tools
 fi

@@ -69,7 +69,7 @@ impl PackageChanges {
     }
 
     /// Nobody listens any more.
-    pub(crate) fn end(&self) {
+    pub fn end(&self) {
         self.0.over.store(true, Ordering::Release);
     }
 
@@ -79,7 +79,8 @@ impl PackageChanges {
     }
 
     /// What has changed since it was last asked; nothing where nothing has.
-    pub(crate) fn take(&self) -> Option<Changed> {
+    #[must_use]
+    pub fn take(&self) -> Option<Changed> {
         let mut changed = self.0.changed.lock();
         match std::mem::replace(&mut *changed, Changed::Packages(BTreeSet::new())) {
             Changed::Packages(packages) if packages.is_empty() => None,

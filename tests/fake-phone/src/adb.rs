@@ -1,0 +1,131 @@
+//! The real program `adb`, with a server of its own on a port of its own: nobody else's phones, nobody else's server.
+
+use std::ffi::OsString;
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use crate::FakePhone;
+
+/// How often a server that starts is looked for, and how long in all.
+const LOOK: Duration = Duration::from_millis(10);
+const LOOKS: usize = 3_000;
+
+/// A server, which ends with this value.
+#[derive(Debug)]
+pub struct Adb {
+    program: PathBuf,
+    home: TempDir,
+    port: u16,
+    server: Child,
+}
+
+/// What came of running the client.
+#[derive(Debug)]
+pub struct Run {
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+}
+
+impl Adb {
+    /// Starts a server.
+    ///
+    /// # Panics
+    /// Where there is no `adb` on the path, or it does not start.
+    #[must_use]
+    pub fn start() -> Self {
+        let program = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())
+            .map(|folder| folder.join("adb"))
+            .find(|path| path.is_file())
+            .expect("no adb on the path; scripts/bootstrap.sh test installs it");
+        let home = tempfile::tempdir().unwrap();
+        // A port that was free a moment ago; where somebody took it meanwhile, another one.
+        for _ in 0..5 {
+            let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+            let log = std::fs::File::create(home.path().join("server.log")).unwrap();
+            let mut server = Command::new(&program)
+                .args(["-L", &format!("tcp:localhost:{port}"), "server", "nodaemon"])
+                .env_clear()
+                .env("HOME", home.path())
+                .env("TMPDIR", home.path())
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(log)
+                .spawn()
+                .unwrap();
+            for _ in 0..LOOKS {
+                if TcpStream::connect(("127.0.0.1", port)).is_ok() {
+                    return Self { program, home, port, server };
+                }
+                if server.try_wait().unwrap().is_some() {
+                    break;
+                }
+                std::thread::park_timeout(LOOK);
+            }
+            let _ = server.kill();
+            let _ = server.wait();
+        }
+        panic!("adb's server does not start");
+    }
+
+    /// Path of the client.
+    #[must_use]
+    pub fn program(&self) -> PathBuf {
+        self.program.clone()
+    }
+
+    /// What makes a client find this server and start none.
+    #[must_use]
+    pub fn environment(&self) -> Vec<(OsString, OsString)> {
+        [
+            ("HOME".to_owned(), self.home.path().as_os_str().to_owned()),
+            ("TMPDIR".to_owned(), self.home.path().as_os_str().to_owned()),
+            ("ADB_SERVER_SOCKET".to_owned(), format!("tcp:127.0.0.1:{}", self.port).into()),
+        ]
+        .map(|(name, value)| (name.into(), value))
+        .into()
+    }
+
+    /// Runs the client.
+    ///
+    /// # Panics
+    /// Where it can't be started.
+    #[must_use]
+    pub fn run(&self, arguments: &[&str]) -> Run {
+        let output = Command::new(&self.program)
+            .args(arguments)
+            .env_clear()
+            .envs(self.environment())
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        Run {
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    /// Connects a phone, as `adb connect` does.
+    ///
+    /// # Panics
+    /// Where it does not connect.
+    pub fn connect(&self, phone: &FakePhone) {
+        // Of one that was there before, the server may still hold what is left of the connection.
+        let _ = self.run(&["disconnect", &phone.serial()]);
+        let said = self.run(&["connect", &phone.serial()]);
+        let is_done = said.stdout.contains("connected to") || said.stdout.contains("failed to authenticate");
+        assert!(is_done, "{said:?}");
+    }
+}
+
+impl Drop for Adb {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}

@@ -1,0 +1,209 @@
+//! adb's protocol as the device speaks it (`protocol.txt` and `adb.h` of the platform's `packages/modules/adb`):
+//! version `0x01000001`, `shell,v2,raw:` with its own packets, and `exec:`.
+
+use std::collections::HashMap;
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use parking_lot::Mutex;
+
+use crate::android::Android;
+use crate::shell::{self, Killer};
+
+const CNXN: u32 = 0x4e58_4e43;
+const AUTH: u32 = 0x4854_5541;
+const OPEN: u32 = 0x4e45_504f;
+const OKAY: u32 = 0x5941_4b4f;
+const WRTE: u32 = 0x4554_5257;
+const CLSE: u32 = 0x4553_4c43;
+/// The version in which checksums are not looked at any more.
+const VERSION: u32 = 0x0100_0001;
+const MOST_DATA: u32 = 1 << 20;
+/// What one packet to the host carries.
+const PIECE: usize = 32 << 10;
+
+#[derive(Debug)]
+struct Message {
+    command: u32,
+    first: u32,
+    second: u32,
+    data: Vec<u8>,
+}
+
+fn read(stream: &mut TcpStream) -> io::Result<Message> {
+    let mut header = [0; 24];
+    stream.read_exact(&mut header)?;
+    let word = |at: usize| u32::from_le_bytes(header[at * 4..at * 4 + 4].try_into().unwrap());
+    assert_eq!(word(5), !word(0), "a message's magic is its command's complement");
+    assert!(word(3) <= MOST_DATA, "a message of {} bytes", word(3));
+    let mut data = vec![0; usize::try_from(word(3)).unwrap()];
+    stream.read_exact(&mut data)?;
+    Ok(Message { command: word(0), first: word(1), second: word(2), data })
+}
+
+#[derive(Clone)]
+struct Writer(Arc<Mutex<TcpStream>>);
+
+impl Writer {
+    fn send(&self, command: u32, first: u32, second: u32, data: &[u8]) -> io::Result<()> {
+        let sum = data.iter().fold(0u32, |sum, byte| sum.wrapping_add(u32::from(*byte)));
+        let words = [command, first, second, u32::try_from(data.len()).unwrap(), sum, !command];
+        let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        bytes.extend(data);
+        self.0.lock().write_all(&bytes)
+    }
+}
+
+/// A stream that the host opened.
+struct Stream {
+    /// The host has taken a packet, and may be sent another.
+    taken: SyncSender<()>,
+    killer: Killer,
+}
+
+/// Speaks with one host until it goes.
+pub(crate) fn serve(mut stream: TcpStream, android: &Arc<Android>) {
+    let writer = Writer(Arc::new(Mutex::new(stream.try_clone().unwrap())));
+    let streams: Arc<Mutex<HashMap<u32, Stream>>> = Arc::default();
+    let mut next = 1;
+    while let Ok(message) = read(&mut stream) {
+        match message.command {
+            CNXN => {
+                assert!(message.data.starts_with(b"host::"), "{:?}", String::from_utf8_lossy(&message.data));
+                // A phone that does not know the host's key asks it to sign something, again and again.
+                let sent = if android.is_authorized() {
+                    let banner = format!(
+                        "device::ro.product.name=fake;ro.product.model={};ro.product.device=fake;features=shell_v2,cmd",
+                        android.model()
+                    );
+                    writer.send(CNXN, VERSION, MOST_DATA, banner.as_bytes())
+                } else {
+                    writer.send(AUTH, 1, 0, &[7; 20])
+                };
+                if sent.is_err() {
+                    break;
+                }
+            }
+            AUTH => {
+                // Its key is not among those that the person has allowed; the question is on the screen.
+                if message.first == 2 && writer.send(AUTH, 1, 0, &[8; 20]).is_err() {
+                    break;
+                }
+            }
+            OPEN => {
+                let service = String::from_utf8(message.data).unwrap();
+                let service = service.trim_end_matches('\0').to_owned();
+                let (host, local) = (message.first, next);
+                next += 1;
+                let Some(service) = Service::parse(&service) else {
+                    let _ = writer.send(CLSE, 0, host, &[]);
+                    continue;
+                };
+                let (taken, wait) = sync_channel(4);
+                let killer = Killer::default();
+                streams.lock().insert(local, Stream { taken, killer: killer.clone() });
+                if writer.send(OKAY, local, host, &[]).is_err() {
+                    break;
+                }
+                let (writer, streams, android) = (writer.clone(), Arc::clone(&streams), Arc::clone(android));
+                std::thread::spawn(move || {
+                    let pipe = Pipe { writer, host, local, wait };
+                    // Where the host has gone, nobody reads any more.
+                    let _ = pipe.run(&service, &killer, &android);
+                    streams.lock().remove(&local);
+                });
+            }
+            OKAY => {
+                if let Some(stream) = streams.lock().get(&message.second) {
+                    let _ = stream.taken.try_send(());
+                }
+            }
+            // What the host writes is a shell's standard input, which no command here reads.
+            WRTE => {
+                if writer.send(OKAY, message.second, message.first, &[]).is_err() {
+                    break;
+                }
+            }
+            CLSE => {
+                if let Some(stream) = streams.lock().remove(&message.second) {
+                    stream.killer.kill();
+                }
+            }
+            other => panic!("an unknown message {other:#x}"),
+        }
+    }
+    for (_, stream) in streams.lock().drain() {
+        stream.killer.kill();
+    }
+}
+
+/// What a stream is for.
+#[derive(Debug)]
+struct Service {
+    command: String,
+    /// Whether output, errors and exit code are told apart.
+    is_v2: bool,
+}
+
+impl Service {
+    fn parse(text: &str) -> Option<Self> {
+        let (kind, command) = text.split_once(':')?;
+        // Options stand in any order: `shell,v2,raw`, `shell,v2,TERM=xterm,raw`.
+        let mut words = kind.split(',');
+        let is_v2 = match words.next()? {
+            "shell" => {
+                let options: Vec<_> = words.collect();
+                assert!(options.contains(&"v2") && options.contains(&"raw"), "only raw shells: {text:?}");
+                true
+            }
+            "exec" => false,
+            _ => return None,
+        };
+        Some(Self { command: command.to_owned(), is_v2 })
+    }
+}
+
+struct Pipe {
+    writer: Writer,
+    host: u32,
+    local: u32,
+    wait: Receiver<()>,
+}
+
+impl Pipe {
+    fn run(&self, service: &Service, killer: &Killer, android: &Android) -> io::Result<()> {
+        let mut result = Ok(());
+        let code = shell::run(&service.command, android, killer, service.is_v2, |is_error, bytes| {
+            if result.is_err() {
+                return;
+            }
+            result = if service.is_v2 {
+                self.packet(if is_error { 2 } else { 1 }, bytes)
+            } else {
+                self.write(bytes)
+            };
+        });
+        result?;
+        if service.is_v2 {
+            self.packet(3, &[u8::try_from(code & 0xff).unwrap()])?;
+        }
+        self.writer.send(CLSE, self.local, self.host, &[])
+    }
+
+    /// A packet of the shell's own protocol.
+    fn packet(&self, id: u8, bytes: &[u8]) -> io::Result<()> {
+        let length = u32::try_from(bytes.len()).unwrap().to_le_bytes();
+        self.write(&[&[id], &length[..], bytes].concat())
+    }
+
+    /// Each piece is sent once the host has taken the one before.
+    fn write(&self, bytes: &[u8]) -> io::Result<()> {
+        for piece in bytes.chunks(PIECE) {
+            self.writer.send(WRTE, self.local, self.host, piece)?;
+            self.wait.recv().map_err(|_| io::ErrorKind::BrokenPipe)?;
+        }
+        Ok(())
+    }
+}
