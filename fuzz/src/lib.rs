@@ -9,6 +9,8 @@ use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use toolway_android::listed::Listed;
+use toolway_android::{Bundle, Dialect, Value, cetp, mcp};
 use toolway_core::{Arguments, RawArguments, Schema, ToolSpec};
 use toolway_models::config::ProviderConfig;
 use toolway_models::provider::{Converted, NotExpressible};
@@ -39,6 +41,9 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("messages_answer", messages_answer),
     ("gemini_answer", gemini_answer),
     ("tool_schema", tool_schema),
+    ("provider_list", provider_list),
+    ("provider_schema", provider_schema),
+    ("packed_bundle", packed_bundle),
 ];
 
 /// A frame from a device or chat client.
@@ -277,4 +282,70 @@ fn in_form(tool: &ToolDefinition, form: Form) -> Result<Converted, NotExpressibl
     }
     let json = converted.schema.unwrap_or_default();
     Ok(Converted { json, lost: converted.lost, arguments: converted.arguments })
+}
+
+/// What an app provider lists, says of itself, or answers (CETP), and what it tells in one text (MCP, dialect C).
+pub fn provider_list(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let answer = Bundle::new().with("status", "success").with("data", text);
+    if let Ok(listed) = cetp::read_list(Some(&answer)) {
+        check_listed(&listed);
+    }
+    let _ = cetp::read_info(Some(&answer));
+    if let Ok(result) = cetp::read_result(Some(&answer)) {
+        assert_eq!(result.get(), text.trim(), "a result is kept as it was written");
+    }
+    let answer = Bundle::new().with("success", true).with("tool", text);
+    if let Ok((dialect, listed)) = mcp::read_info(Some(&answer), Dialect::McpB) {
+        assert_eq!(dialect, Dialect::McpC);
+        check_listed(&listed);
+    }
+}
+
+/// The schema that an MCP provider gives its one tool.
+pub fn provider_schema(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let answer = Bundle::new()
+        .with("success", true)
+        .with("tool_name", "tool")
+        .with("tool_description", "What it does")
+        .with("tool_input_schema", text)
+        .with("tool_input_required", Value::Texts(vec!["a".to_owned()]));
+    if let Ok((_, listed)) = mcp::read_info(Some(&answer), Dialect::McpA) {
+        check_listed(&listed);
+    }
+}
+
+/// Everything that is offered can be, within bounds, and one name is offered once.
+fn check_listed(listed: &Listed) {
+    assert!(listed.tools.len() <= toolway_android::bounds::TOOLS);
+    assert!(listed.notes.to_vec().len() <= toolway_android::bounds::NOTES);
+    let mut names = HashSet::new();
+    for spec in &listed.tools {
+        assert!(names.insert(&spec.name));
+        let written = serde_json::to_string(spec).expect("a spec can be written");
+        let again: SpecDocument = serde_json::from_str(&written).expect("what was written can be read");
+        assert_eq!(again, *spec);
+        if let Some(schema) = &spec.parameters {
+            assert!(schema.get().len() <= 2 * toolway_android::bounds::SCHEMA_BYTES);
+        }
+    }
+}
+
+/// A bundle as it comes from Java.
+pub fn packed_bundle(data: &[u8]) {
+    use toolway_android_jni::codec::{Reader, Writer};
+    let mut reader = Reader::new(data);
+    let Ok(bundle) = reader.bundle() else { return };
+    let mut writer = Writer::default();
+    // What only Java has can be read and not written.
+    if writer.bundle(&bundle).is_err() {
+        return;
+    }
+    let written = writer.into_bytes();
+    let mut reader = Reader::new(&written);
+    let again = reader.bundle().expect("what was written can be read");
+    reader.end().expect("and nothing more");
+    // A float that is not a number does not equal itself.
+    assert_eq!(format!("{again:?}"), format!("{bundle:?}"));
 }

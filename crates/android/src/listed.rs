@@ -92,7 +92,7 @@ fn usable(tool: Described, notes: &mut Notes) -> Result<SpecDocument, (String, S
                 if root.get("type").is_some_and(|of_root| of_root != "object") {
                     return Err((name, "the schema of its parameters is not one of an object".to_owned()));
                 }
-                spec.parameters = Some(parameters);
+                spec.parameters = (!root.is_null()).then_some(parameters);
             }
             Err(error) => return Err((name, format!("the schema of its parameters is not JSON: {error}"))),
         }

@@ -1,0 +1,220 @@
+//! Apps of a phone at a live gateway: the bridge with apps in memory, a real connection, the real program and its
+//! commands.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests fail by panicking")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+use tokio::sync::Notify;
+use toolway_android::authorization::{Agreement, AuthorizationPrompt, AuthorizationRequest};
+use toolway_android::bridge::Parts;
+use toolway_android::host::memory::{App, MemoryHost};
+use toolway_android::host::{CallFailure, Entry, HostCall};
+use toolway_android::{Bridge, Bundle, Names, Options};
+use toolway_device::Running;
+use toolway_tests::caller::Caller;
+use toolway_tests::process::{Folder, Gateway};
+use toolway_tests::{device, until};
+
+type Answer = Result<Option<Bundle>, CallFailure>;
+
+fn success(data: &str) -> Bundle {
+    Bundle::new().with("status", "success").with("data", data)
+}
+
+/// The tutorial's two tools, and an answer to each.
+fn finance(call: &HostCall) -> Answer {
+    Ok(Some(match call.method.as_str() {
+        "list_tools" => success(
+            r#"{"tools":[
+            {"name":"get_portfolio_holdings","description":"Get current portfolio holdings","parameters":{"type":"object",
+             "properties":{"account_type":{"type":"string","enum":["stock","fund","all"]}},"required":[]}},
+            {"name":"get_transactions","description":"Get transaction history","parameters":{"type":"object",
+             "properties":{"start_date":{"type":"string"}},"required":["start_date"]}},
+            {"name":"broken","description":"d","parameters":{"type":"nonsense"}}]}"#,
+        ),
+        "get_provider_info" => success(
+            r#"{"provider_name":"MyFinance","description":"Personal finance data",
+            "scopes":[{"name":"holdings","description":"Portfolio holdings"}]}"#,
+        ),
+        _ => success(r#"[{"symbol":"VWCE","quantity":12.5}]"#),
+    }))
+}
+
+/// The guide's weather tool, which gives its arguments back.
+fn weather(call: &HostCall) -> Answer {
+    let answer = Bundle::new().with("success", true);
+    Ok(Some(match call.method.as_str() {
+        "get_tool_info" => answer
+            .with("tool_name", "get_weather_forecast")
+            .with("tool_description", "Gets weather forecast for a location")
+            .with("tool_input_schema", r#"{"location":{"type":"string"},"days":{"type":"number"}}"#),
+        _ => answer.with(
+            "tool_result",
+            format!("{:?}", call.extras.as_ref().unwrap().get("tool_arguments").unwrap()),
+        ),
+    }))
+}
+
+/// A user who takes their time, and allows.
+#[derive(Default)]
+struct User {
+    thinks: Duration,
+    asked: AtomicUsize,
+    back: Notify,
+}
+
+#[async_trait::async_trait]
+impl AuthorizationPrompt for User {
+    async fn agree(&self, _: &AuthorizationRequest) -> Agreement {
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        tokio::time::sleep(self.thinks).await;
+        Agreement::Agreed
+    }
+
+    async fn returned(&self, _: &AuthorizationRequest) {
+        self.back.notified().await;
+    }
+
+    fn offer(&self, _: &AuthorizationRequest) {}
+}
+
+/// A phone at a gateway.
+struct Phone {
+    folder: Folder,
+    gateway: Gateway,
+    host: MemoryHost,
+    _device: Running,
+    _bridge: Bridge,
+    caller: Caller,
+}
+
+impl Phone {
+    async fn with(apps: Vec<App>, user: Arc<User>) -> Self {
+        let folder = Folder::new();
+        let gateway = folder.serve(&[]).await;
+        let host = MemoryHost::new();
+        for app in apps {
+            host.install(app);
+        }
+        let device = device::start(device::builder(&gateway.url(), &gateway.token, "phone")).await;
+        let bridge = Bridge::start(Parts {
+            host: Arc::new(host.clone()),
+            device: device.handle().clone(),
+            others: Vec::new(),
+            prompt: user,
+            names: Names::default(),
+            keep_names: Box::new(|_| {}),
+            options: Options::default(),
+        });
+        let caller = Caller::connect(gateway.address(), &gateway.token).await;
+        Self { folder, gateway, host, _device: device, _bridge: bridge, caller }
+    }
+
+    /// Waits until the gateway lists these tools.
+    async fn lists(&self, names: &[&str]) {
+        until("the list", async || {
+            let tools = self.folder.json(&["tools", "list"]).await;
+            let of_phone = tools["tools"].as_array().unwrap().iter().filter(|tool| tool["source"] == "phone");
+            let listed: Vec<String> =
+                of_phone.map(|tool| tool["name"].as_str().unwrap().to_owned()).collect();
+            (listed == names).then_some(())
+        })
+        .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn apps_are_listed_shown_called_replaced_and_removed() {
+    let entry = Entry::McpMimeType { authorities: "com.example.weather.mcptool".into() };
+    let apps = vec![
+        App::cetp("com.example.finance", finance).label("Finance"),
+        App::new("com.example.weather", "com.example.weather.mcptool", entry, weather).label("Weather"),
+    ];
+    let phone = Phone::with(apps, Arc::default()).await;
+    phone
+        .lists(&[
+            "phone__finance__get_portfolio_holdings",
+            "phone__finance__get_transactions",
+            "phone__weather__get_weather_forecast",
+        ])
+        .await;
+    let tool = phone.folder.json(&["tools", "show", "phone__finance__get_portfolio_holdings"]).await;
+    assert_eq!(tool["id"], "phone/finance__get_portfolio_holdings", "{tool}");
+
+    let called =
+        phone.caller.call("phone__finance__get_portfolio_holdings", json!({"account_type": "fund"})).await;
+    assert_eq!(called["result"], json!([{"symbol": "VWCE", "quantity": 12.5}]), "{called}");
+    let wrong =
+        phone.caller.call("phone__finance__get_portfolio_holdings", json!({"account_type": "cash"})).await;
+    assert_eq!(wrong["error_type"], "validation_error", "{wrong}");
+    // Strings alone reach an app of this dialect, and whole numbers without a fraction.
+    let said = phone
+        .caller
+        .call("phone__weather__get_weather_forecast", json!({"location": "Ulm", "days": 3.0}))
+        .await;
+    assert_eq!(said["result"], r#"Map([("days", "3"), ("location", "Ulm")])"#, "{said}");
+
+    let shown = phone.folder.json(&["devices", "show", "phone"]).await;
+    let rows = shown["app_provider_report"]["providers"].as_array().unwrap_or_else(|| panic!("{shown}"));
+    assert_eq!(rows.len(), 2);
+    assert_eq!((&rows[0]["package"], &rows[0]["state"]), (&json!("com.example.finance"), &json!("ready")));
+    assert_eq!(rows[0]["info"]["name"], "MyFinance");
+    assert_eq!(
+        (&rows[0]["notes"][0]["kind"], &rows[0]["notes"][0]["tool"]),
+        (&json!("refused"), &json!("broken"))
+    );
+    assert_eq!(rows[1]["dialect"], "mcp-a");
+    let text = phone.folder.run(["devices", "show", "phone"]).await.done().stdout;
+    assert!(text.contains("MyFinance") && text.contains("broken"), "{text}");
+
+    phone.host.install(App::cetp("com.example.finance", |call| match call.method.as_str() {
+        "list_tools" => Ok(Some(success(r#"{"tools":[{"name":"get_rates","description":"Gets rates"}]}"#))),
+        _ => finance(call),
+    }));
+    phone.lists(&["phone__finance__get_rates", "phone__weather__get_weather_forecast"]).await;
+    phone.host.remove("com.example.weather");
+    phone.lists(&["phone__finance__get_rates"]).await;
+    drop(phone.gateway);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a6_waiting_for_the_user_takes_nothing_from_the_deadline() {
+    let allowed = Arc::new(AtomicBool::new(false));
+    let granted = Arc::clone(&allowed);
+    let guarded = move |call: &HostCall| {
+        if call.method != "execute_tool" || granted.load(Ordering::SeqCst) {
+            return finance(call);
+        }
+        let refusal = Bundle::new()
+            .with("status", "error")
+            .with("error_code", "AUTH_REQUIRED")
+            .with("error_message", "User has not authorized this data scope")
+            .with("authorize_intent", "com.example.finance.ACTION_AUTHORIZE_CLAWSEED");
+        Ok(Some(refusal))
+    };
+    // Longer than the whole call may take.
+    let user = Arc::new(User { thinks: Duration::from_millis(2_500), ..User::default() });
+    let apps = vec![App::cetp("com.example.finance", guarded).label("Finance")];
+    let phone = Phone::with(apps, Arc::clone(&user)).await;
+    let opened = Arc::clone(&user);
+    phone.host.on_open(move |package, action| {
+        assert_eq!(
+            (package, action),
+            ("com.example.finance", Some("com.example.finance.ACTION_AUTHORIZE_CLAWSEED"))
+        );
+        allowed.store(true, Ordering::SeqCst);
+        opened.back.notify_one();
+        true
+    });
+    phone.lists(&["phone__finance__get_portfolio_holdings", "phone__finance__get_transactions"]).await;
+    let call = ["tools", "call", "phone__finance__get_portfolio_holdings", "{}", "--timeout", "2"];
+    let called: Json = phone.folder.json(&call).await;
+    assert_eq!(called["status"], "success", "{called}");
+    assert_eq!(called["result"][0]["symbol"], "VWCE");
+    assert_eq!(user.asked.load(Ordering::SeqCst), 1);
+}
