@@ -5,6 +5,7 @@ import android.content.ContentValues;
 import android.database.Cursor;
 import android.net.Uri;
 import android.os.Bundle;
+import java.util.concurrent.CountDownLatch;
 
 /** What every provider must have and tools do not use. */
 public abstract class Foreign extends ContentProvider {
@@ -36,6 +37,15 @@ public abstract class Foreign extends ContentProvider {
     @Override
     public int update(Uri uri, ContentValues values, String selection, String[] arguments) {
         return 0;
+    }
+
+    /** Waits as long as a test wants it. */
+    protected static void hold(CountDownLatch held) {
+        try {
+            held.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     /** A CETP answer. */

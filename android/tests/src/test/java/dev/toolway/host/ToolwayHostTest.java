@@ -98,4 +98,28 @@ public class ToolwayHostTest {
         assertTrue(answer.text().contains("requires com.clawseed.permission.ACCESS_TOOLS"));
         assertEquals(0, phone.process(AUTHORITY).transactions());
     }
+
+    private boolean openAuthorization(String packageName, String action) {
+        Reader reply = new Reader(host.openAuthorization(new Writer().text(packageName).text(action).toBytes()));
+        assertEquals(DONE, reply.kind());
+        return reply.flag();
+    }
+
+    @Test
+    public void a_screen_of_an_app_is_opened_by_its_action() {
+        phone.install(Manifests.apk("com.example.finance", "Finance", "<activity android:name=\".Allow\""
+            + " android:exported=\"true\"><intent-filter><action android:name=\"com.example.ALLOW\" />"
+            + "</intent-filter></activity>"));
+        assertTrue(openAuthorization("com.example.finance", "com.example.ALLOW"));
+    }
+
+    @Test
+    public void a_package_that_was_removed_can_come_back() {
+        installFinance();
+        phone.remove("com.example.finance");
+        installFinance();
+        Reader found = new Reader(host.discover(new Writer().flag(false).toBytes()));
+        assertEquals(DONE, found.kind());
+        assertEquals(1, found.integer());
+    }
 }

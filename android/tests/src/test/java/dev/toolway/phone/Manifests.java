@@ -10,9 +10,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** Builds packages from manifests with the platform's own compiler, which gives each value of one its type. */
 public final class Manifests {
+    private static final Pattern LABEL = Pattern.compile("^application-label:'(.*)'$", Pattern.MULTILINE);
     private static final Map<String, Path> BUILT = new ConcurrentHashMap<>();
 
     private Manifests() {
@@ -29,6 +32,19 @@ public final class Manifests {
     /** A whole manifest as a package. */
     public static Path apk(String manifest) {
         return BUILT.computeIfAbsent(manifest, Manifests::build);
+    }
+
+    /** An app of this checkout, from the folder with its manifest and its `res`. */
+    public static Path apk(Path source) {
+        return BUILT.computeIfAbsent(source.toString(), key -> {
+            try {
+                Path folder = Files.createTempDirectory("manifest");
+                return build(folder, source.resolve("AndroidManifest.xml"), List.of("-S", source.resolve("res").toString(),
+                    "--min-sdk-version", "26", "--target-sdk-version", "34"));
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        });
     }
 
     /** A CETP app's service and provider, as in the protocol's section 2.2; the meta-data's values as they are given. */
@@ -62,21 +78,44 @@ public final class Manifests {
             + "<action android:name=\"se.premex.mcp.MCP_PROVIDER\" /></intent-filter></provider>";
     }
 
+    /** The label of a package's application, out of its resources. */
+    static String label(Path apk) {
+        Matcher matcher = LABEL.matcher(run(List.of("aapt", "dump", "badging", apk.toString())));
+        if (!matcher.find()) {
+            throw new AssertionError("no label in " + apk);
+        }
+        return matcher.group(1);
+    }
+
     private static Path build(String manifest) {
         try {
             Path folder = Files.createTempDirectory("manifest");
             Path source = folder.resolve("AndroidManifest.xml");
             Files.writeString(source, "<?xml version=\"1.0\" encoding=\"utf-8\"?>" + manifest);
-            Path apk = folder.resolve("app.apk");
-            List<String> command = new ArrayList<>(List.of("aapt", "package", "-f", "-M", source.toString(), "-I",
-                framework().toString(), "-F", apk.toString()));
+            return build(folder, source, List.of());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static Path build(Path folder, Path manifest, List<String> more) throws IOException {
+        Path apk = folder.resolve("app.apk");
+        List<String> command = new ArrayList<>(List.of("aapt", "package", "-f", "-M", manifest.toString(), "-I",
+            framework().toString(), "-F", apk.toString()));
+        command.addAll(more);
+        run(command);
+        apk.toFile().deleteOnExit();
+        return apk;
+    }
+
+    private static String run(List<String> command) {
+        try {
             Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
             String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
             if (process.waitFor() != 0) {
-                throw new AssertionError(said + manifest);
+                throw new AssertionError(command + ": " + said);
             }
-            apk.toFile().deleteOnExit();
-            return apk;
+            return said;
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         } catch (InterruptedException e) {

@@ -34,6 +34,9 @@ public final class Phone extends ExternalResource {
     @Override
     protected void before() {
         PROCESSES.clear();
+        PackageInfo own = packages().getInternalMutablePackageInfo(app().getPackageName());
+        packages().setPackagesForUid(android.os.Process.myUid(), own.packageName);
+        sign(own, "key of the consumer");
         grant(ACCESS_TOOLS, ACCESS_PROVIDER);
     }
 
@@ -107,6 +110,10 @@ public final class Phone extends ExternalResource {
         info.applicationInfo.uid = uid;
         packages.setPackagesForUid(uid, parsed.packageName);
         sign(info, key);
+        if (info.applicationInfo.labelRes != 0) {
+            // Robolectric reads no other app's resources.
+            packages.addStringResource(parsed.packageName, info.applicationInfo.labelRes, Manifests.label(apk));
+        }
         return parsed.packageName;
     }
 
@@ -124,6 +131,8 @@ public final class Phone extends ExternalResource {
 
     private void take(String packageName) {
         packages().deletePackage(packageName);
+        // Else it would count as removed for ever.
+        packages().getDeletedPackages().remove(packageName);
         PROCESSES.keySet().removeIf(key -> key.startsWith(packageName + "/"));
     }
 

@@ -34,7 +34,7 @@ public final class ProviderProcess {
     private ContentProvider provider;
     private boolean startable = true;
     private boolean startsOnlyForStableClients;
-    private volatile int dyingTransactions;
+    private final AtomicInteger dyingTransactions = new AtomicInteger();
 
     ProviderProcess(ProviderInfo info) {
         this.info = info;
@@ -64,7 +64,7 @@ public final class ProviderProcess {
 
     /** It dies in the middle of the next so many transactions: after its code ran, before the answer is there. */
     public void diesInNextTransactions(int count) {
-        dyingTransactions = count;
+        dyingTransactions.set(count);
     }
 
     /** How many times it was started. */
@@ -141,9 +141,8 @@ public final class ProviderProcess {
             }
             transactions.incrementAndGet();
             actsForItself();
-            boolean known = transport.transact(code, data, reply, flags);
-            if (dyingTransactions > 0) {
-                dyingTransactions--;
+            boolean known = answered(code, data, reply, flags);
+            if (dyingTransactions.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
                 kill();
             }
             if (!isRunning(asked)) {
@@ -153,6 +152,23 @@ public final class ProviderProcess {
                 throw failed(data.dataSize());
             }
             return known;
+        }
+
+        /**
+         * Exceptions that parcels have a number for are passed on. Of others the system says in its log that they are
+         * not supported across processes, and the answer stays empty; an error ends the process.
+         */
+        private boolean answered(int code, Parcel data, Parcel reply, int flags) throws RemoteException {
+            try {
+                return transport.transact(code, data, reply, flags);
+            } catch (RuntimeException e) {
+                reply.setDataSize(0);
+                reply.setDataPosition(0);
+                return true;
+            } catch (Error e) {
+                kill();
+                throw new DeadObjectException();
+            }
         }
 
         /** As `signalExceptionForError` in `android_util_Binder.cpp`: the size looked at is always the arguments'. */
