@@ -18,6 +18,7 @@ use toolway_android::{Bridge, Bundle, Names, Options};
 use toolway_device::Running;
 use toolway_tests::caller::Caller;
 use toolway_tests::process::{Folder, Gateway};
+use toolway_tests::proxy::Proxy;
 use toolway_tests::{device, until};
 
 type Answer = Result<Option<Bundle>, CallFailure>;
@@ -86,7 +87,8 @@ impl AuthorizationPrompt for User {
 /// A phone at a gateway.
 struct Phone {
     folder: Folder,
-    gateway: Gateway,
+    _gateway: Gateway,
+    way: Proxy,
     host: MemoryHost,
     _device: Running,
     _bridge: Bridge,
@@ -101,7 +103,9 @@ impl Phone {
         for app in apps {
             host.install(app);
         }
-        let device = device::start(device::builder(&gateway.url(), &gateway.token, "phone")).await;
+        let way = Proxy::to(gateway.address()).await;
+        let url = format!("http://{}", way.address());
+        let device = device::start(device::builder(&url, &gateway.token, "phone")).await;
         let bridge = Bridge::start(Parts {
             host: Arc::new(host.clone()),
             device: device.handle().clone(),
@@ -112,7 +116,7 @@ impl Phone {
             options: Options::default(),
         });
         let caller = Caller::connect(gateway.address(), &gateway.token).await;
-        Self { folder, gateway, host, _device: device, _bridge: bridge, caller }
+        Self { folder, _gateway: gateway, way, host, _device: device, _bridge: bridge, caller }
     }
 
     /// Waits until the gateway lists these tools.
@@ -179,7 +183,6 @@ async fn apps_are_listed_shown_called_replaced_and_removed() {
     phone.lists(&["phone__finance__get_rates", "phone__weather__get_weather_forecast"]).await;
     phone.host.remove("com.example.weather");
     phone.lists(&["phone__finance__get_rates"]).await;
-    drop(phone.gateway);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -217,4 +220,30 @@ async fn a6_waiting_for_the_user_takes_nothing_from_the_deadline() {
     assert_eq!(called["status"], "success", "{called}");
     assert_eq!(called["result"][0]["symbol"], "VWCE");
     assert_eq!(user.asked.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_app_that_could_not_be_reached_is_asked_again_at_the_next_connection() {
+    let there = Arc::new(AtomicBool::new(false));
+    let shows = Arc::clone(&there);
+    let late = move |call: &HostCall| {
+        if shows.load(Ordering::SeqCst) {
+            return finance(call);
+        }
+        Err(CallFailure::UnknownAuthority("Unknown authority com.example.finance.clawseed.tools".into()))
+    };
+    let phone =
+        Phone::with(vec![App::cetp("com.example.finance", late).label("Finance")], Arc::default()).await;
+    until("its row", async || {
+        let shown = phone.folder.json(&["devices", "show", "phone"]).await;
+        let row = &shown["app_provider_report"]["providers"][0];
+        (row["state"] == "unavailable")
+            .then(|| assert!(row["reason"].as_str().unwrap().contains("Unknown authority")))
+    })
+    .await;
+    phone.lists(&[]).await;
+    there.store(true, Ordering::SeqCst);
+    phone.way.cut();
+    phone.way.heal();
+    phone.lists(&["phone__finance__get_portfolio_holdings", "phone__finance__get_transactions"]).await;
 }
