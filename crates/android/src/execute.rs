@@ -76,13 +76,7 @@ impl Executor {
         args: &JsonObject,
         cx: &ToolContext,
     ) -> Result<ToolOutput, ToolError> {
-        let extras = match provider.dialect {
-            Dialect::Cetp => {
-                let text = serde_json::to_string(args).unwrap_or_else(|_| "{}".to_owned());
-                cetp::execute_extras(tool, &text, cx.call_id())
-            }
-            Dialect::McpA | Dialect::McpB | Dialect::McpC => mcp::execute_extras(tool, args),
-        };
+        let extras = extras(provider.dialect, tool, args, cx.call_id());
         let since = Instant::now();
         let fault = match self.once(provider, &extras, cx).await {
             Ok(output) => return Ok(output),
@@ -126,23 +120,7 @@ impl Executor {
         cx: &ToolContext,
     ) -> Result<ToolOutput, Fault> {
         let patience = cx.remaining().unwrap_or(self.options.call_patience);
-        let effort = Effort { repeatable: provider.dialect.is_read_only(), launch: self.options.launch_apps };
-        let method = match provider.dialect {
-            Dialect::Cetp => cetp::EXECUTE_TOOL,
-            Dialect::McpA | Dialect::McpB | Dialect::McpC => mcp::EXECUTE_TOOL,
-        };
-        let answer = self
-            .reach
-            .call(&provider.package, &provider.authority, method, Some(extras.clone()), patience, effort)
-            .await
-            .map_err(Fault::Unreached)?;
-        match provider.dialect {
-            Dialect::Cetp => cetp::read_result(answer.as_ref()).map(ToolOutput::structured),
-            Dialect::McpA | Dialect::McpB | Dialect::McpC => {
-                mcp::read_result(answer.as_ref()).map(ToolOutput::text)
-            }
-        }
-        .map_err(Fault::Failure)
+        once(&self.reach, provider, extras, patience, self.options.launch_apps).await
     }
 
     fn error(&self, provider: &Provider, tool: &str, fault: Fault) -> ToolError {
@@ -168,6 +146,64 @@ impl Executor {
             }
         }
     }
+}
+
+/// Runs a tool once, without a device and without anybody who could be asked to allow it: for whoever tries a
+/// provider by hand. `request_id` is told to the app, `patience` is the call's deadline.
+///
+/// # Errors
+/// What went wrong, in the same words as in a device's call.
+pub async fn run_once(
+    reach: &Reach,
+    provider: &Provider,
+    tool: &str,
+    args: &JsonObject,
+    request_id: &str,
+    patience: Duration,
+) -> Result<ToolOutput, ToolError> {
+    let extras = extras(provider.dialect, tool, args, request_id);
+    once(reach, provider, &extras, patience, false).await.map_err(|fault| match fault {
+        Fault::Failure(ProviderFailure::AuthorizationRequired(required)) => {
+            authorization_error(provider, &required, Asked::NobodyThere)
+        }
+        Fault::Failure(failure) => of_failure(provider, tool, failure),
+        Fault::Unreached(unreached) => of_unreached(provider, unreached),
+    })
+}
+
+fn extras(dialect: Dialect, tool: &str, args: &JsonObject, request_id: &str) -> Bundle {
+    match dialect {
+        Dialect::Cetp => {
+            let text = serde_json::to_string(args).unwrap_or_else(|_| "{}".to_owned());
+            cetp::execute_extras(tool, &text, request_id)
+        }
+        Dialect::McpA | Dialect::McpB | Dialect::McpC => mcp::execute_extras(tool, args),
+    }
+}
+
+async fn once(
+    reach: &Reach,
+    provider: &Provider,
+    extras: &Bundle,
+    patience: Duration,
+    launch: bool,
+) -> Result<ToolOutput, Fault> {
+    let effort = Effort { repeatable: provider.dialect.is_read_only(), launch };
+    let method = match provider.dialect {
+        Dialect::Cetp => cetp::EXECUTE_TOOL,
+        Dialect::McpA | Dialect::McpB | Dialect::McpC => mcp::EXECUTE_TOOL,
+    };
+    let answer = reach
+        .call(&provider.package, &provider.authority, method, Some(extras.clone()), patience, effort)
+        .await
+        .map_err(Fault::Unreached)?;
+    match provider.dialect {
+        Dialect::Cetp => cetp::read_result(answer.as_ref()).map(ToolOutput::structured),
+        Dialect::McpA | Dialect::McpB | Dialect::McpC => {
+            mcp::read_result(answer.as_ref()).map(ToolOutput::text)
+        }
+    }
+    .map_err(Fault::Failure)
 }
 
 fn of_failure(provider: &Provider, tool: &str, failure: ProviderFailure) -> ToolError {

@@ -15,6 +15,7 @@ pub mod discovery;
 pub mod execute;
 pub mod failure;
 pub mod host;
+pub mod lint;
 pub mod listed;
 pub mod manifest;
 pub mod mcp;

@@ -1,0 +1,248 @@
+//! How a provider that speaks CETP takes calls: its tools only read (section 1 of the protocol), so they may be
+//! called to see. Tools of the MCP dialects may act and are called only where that was asked for.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use toolway_types::{JsonObject, RawJson, SpecDocument};
+
+use super::{Finding, Findings};
+use crate::bundle::Bundle;
+use crate::cetp;
+use crate::dialect::Dialect;
+use crate::execute::run_once;
+use crate::failure::ProviderFailure;
+use crate::provider::Provider;
+use crate::reach::{Effort, Reach};
+
+/// Tools of one provider that are called.
+const MOST_TOOLS: usize = 32;
+/// Known to nobody.
+const NOBODY: &str = "toolway_check_no_such_tool";
+const REQUEST: &str = "toolway-check";
+
+/// What came of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Probed {
+    /// Findings, the worst first.
+    pub findings: Vec<Finding>,
+    /// What was not done, and why.
+    pub skipped: Vec<String>,
+    /// How many calls were made.
+    pub calls: usize,
+}
+
+/// How a call was taken.
+type Taken = Result<RawJson, Fault>;
+
+enum Fault {
+    Said(ProviderFailure),
+    Lost(String),
+}
+
+struct Probe<'a> {
+    reach: &'a Reach,
+    provider: &'a Provider,
+    patience: Duration,
+    findings: Findings,
+    calls: usize,
+}
+
+/// Calls a provider's tools with no arguments and with wrong ones, and methods and tools that do not exist. `act`
+/// says whether tools that may act are called as well.
+pub async fn probe(reach: &Reach, provider: &Provider, patience: Duration, act: bool) -> Probed {
+    let mut skipped = Vec::new();
+    let mut probe = Probe { reach, provider, patience, findings: Findings::default(), calls: 0 };
+    match provider.dialect {
+        Dialect::Cetp => {
+            probe.protocol().await;
+            for tool in provider.tools.iter().take(MOST_TOOLS) {
+                probe.tool(tool).await;
+            }
+            if let Some(rest @ 1..) = provider.tools.len().checked_sub(MOST_TOOLS) {
+                skipped.push(format!("{rest} tools were not called: {MOST_TOOLS} of a provider are"));
+            }
+        }
+        _ if act => probe.acting(&mut skipped).await,
+        dialect => skipped.push(format!(
+            "no tool was called: those of the dialect {dialect} may act; --execute calls them"
+        )),
+    }
+    Probed { findings: probe.findings.sorted(), skipped, calls: probe.calls }
+}
+
+impl Probe<'_> {
+    async fn ask(&mut self, method: &str, extras: Option<Bundle>) -> Taken {
+        self.calls += 1;
+        let effort = Effort { repeatable: true, launch: false };
+        let (package, authority) = (&self.provider.package, &self.provider.authority);
+        match self.reach.call(package, authority, method, extras, self.patience, effort).await {
+            Ok(answer) => cetp::read_result(answer.as_ref()).map_err(Fault::Said),
+            Err(unreached) => Err(Fault::Lost(unreached.to_string())),
+        }
+    }
+
+    async fn execute(&mut self, tool: &str, args: &Value) -> Taken {
+        self.ask(cetp::EXECUTE_TOOL, Some(cetp::execute_extras(tool, &args.to_string(), REQUEST))).await
+    }
+
+    /// What the protocol says of methods, tools and arguments that are not there (sections 2.4 and 2.5).
+    async fn protocol(&mut self) {
+        let taken = self.ask("toolway_check_no_such_method", None).await;
+        self.expect_not_found("an unknown method", taken);
+        let taken = self.execute(NOBODY, &json!({})).await;
+        self.expect_not_found("an unknown tool", taken);
+        let taken = self.ask(cetp::EXECUTE_TOOL, Some(Bundle::new().with("args", "{}"))).await;
+        match taken {
+            Err(Fault::Said(
+                ProviderFailure::InvalidArguments(_)
+                | ProviderFailure::AuthorizationRequired(_)
+                | ProviderFailure::Denied(_),
+            )) => {}
+            other => self.findings.warning(
+                cetp::EXECUTE_TOOL,
+                format!("a call without tool_name ends in {}", in_words(&other)),
+                "answer INVALID_ARGS",
+            ),
+        }
+    }
+
+    fn expect_not_found(&mut self, what: &str, taken: Taken) {
+        match taken {
+            Err(Fault::Said(
+                ProviderFailure::NotFound(_)
+                | ProviderFailure::AuthorizationRequired(_)
+                | ProviderFailure::Denied(_),
+            )) => {}
+            other => self.findings.warning(
+                &self.provider.authority,
+                format!("{what} ends in {}", in_words(&other)),
+                "answer TOOL_NOT_FOUND",
+            ),
+        }
+    }
+
+    async fn tool(&mut self, tool: &SpecDocument) {
+        let place = format!("tool {}", tool.name);
+        let schema = tool.parameters.as_ref().map_or(Value::Null, RawJson::to_value);
+        let requires = schema.get("required").and_then(Value::as_array).is_some_and(|all| !all.is_empty());
+        let empty = self.execute(&tool.name, &json!({})).await;
+        match &empty {
+            Ok(_) if requires => self.findings.warning(
+                &place,
+                "it runs without the arguments that it requires",
+                "answer INVALID_ARGS, and say which are missing",
+            ),
+            Err(Fault::Said(ProviderFailure::InvalidArguments(_))) if requires => {}
+            Err(Fault::Said(ProviderFailure::InvalidArguments(message))) => self.findings.error(
+                &place,
+                format!("it requires nothing by its schema, and without arguments it answers: {message}"),
+                "say in the schema what it requires",
+            ),
+            other => self.wrong(&place, "without arguments", other),
+        }
+        let Some(wrong) = wrong_arguments(&schema) else { return };
+        let taken = self.execute(&tool.name, &wrong).await;
+        match &taken {
+            Ok(_) => self.findings.warning(
+                &place,
+                format!("it runs with arguments that contradict its schema: {wrong}"),
+                "check arguments against the schema and answer INVALID_ARGS",
+            ),
+            Err(Fault::Said(ProviderFailure::InvalidArguments(_))) => {}
+            other => self.wrong(&place, "with wrong arguments", other),
+        }
+    }
+
+    /// What no arguments are an excuse for.
+    fn wrong(&mut self, place: &str, how: &str, taken: &Taken) {
+        let said = || format!("called {how} it ends in {}", in_words(taken));
+        match taken {
+            Err(Fault::Said(ProviderFailure::Malformed(_))) => self.findings.error(
+                place,
+                said(),
+                "answer with status and data, or with status, error_code and error_message",
+            ),
+            Err(Fault::Said(ProviderFailure::Failed(_)) | Fault::Lost(_)) => {
+                self.findings.error(
+                    place,
+                    said(),
+                    "catch what goes wrong, and answer with the code that fits",
+                );
+            }
+            Err(Fault::Said(ProviderFailure::NotFound(_))) => {
+                self.findings.error(place, said(), "list only tools that it knows");
+            }
+            Err(Fault::Said(ProviderFailure::RateLimited(_))) => {
+                self.findings.note(place, said(), "check again later");
+            }
+            Ok(_)
+            | Err(Fault::Said(
+                ProviderFailure::AuthorizationRequired(_)
+                | ProviderFailure::Denied(_)
+                | ProviderFailure::InvalidArguments(_),
+            )) => {}
+        }
+    }
+
+    /// Tools that may act, once each, without arguments.
+    async fn acting(&mut self, skipped: &mut Vec<String>) {
+        for tool in self.provider.tools.iter().take(MOST_TOOLS) {
+            let place = format!("tool {}", tool.name);
+            self.calls += 1;
+            let none = JsonObject::new();
+            match run_once(self.reach, self.provider, &tool.name, &none, REQUEST, self.patience).await {
+                Ok(_) => {}
+                Err(error) if error.message.contains("can't be passed over adb") => {
+                    self.calls -= 1;
+                    skipped.push(format!("{}: {}", tool.name, error.message));
+                }
+                Err(error) => {
+                    self.findings.note(
+                        &place,
+                        format!("called without arguments it answers: {}", error.message),
+                        "",
+                    );
+                }
+            }
+        }
+    }
+}
+
+fn in_words(taken: &Taken) -> String {
+    match taken {
+        Ok(_) => "success".to_owned(),
+        Err(Fault::Said(failure)) => {
+            let code = match failure {
+                ProviderFailure::AuthorizationRequired(_) => "AUTH_REQUIRED",
+                ProviderFailure::Denied(_) => "PERMISSION_DENIED",
+                ProviderFailure::NotFound(_) => "TOOL_NOT_FOUND",
+                ProviderFailure::InvalidArguments(_) => "INVALID_ARGS",
+                ProviderFailure::RateLimited(_) => "RATE_LIMITED",
+                ProviderFailure::Failed(_) => "INTERNAL_ERROR",
+                ProviderFailure::Malformed(_) => "an answer that can't be read",
+            };
+            format!("{code} ({failure})")
+        }
+        Err(Fault::Lost(why)) => why.clone(),
+    }
+}
+
+/// Arguments of another type than the schema gives its properties; nothing where it gives none.
+fn wrong_arguments(schema: &Value) -> Option<Value> {
+    let properties = schema.get("properties")?.as_object()?;
+    let wrong: JsonObject = properties
+        .iter()
+        .filter_map(|(name, property)| {
+            let wrong = match property.get("type")?.as_str()? {
+                "string" => json!({"not": "a string"}),
+                "array" | "object" | "boolean" | "integer" | "number" => {
+                    json!("toolway check: not of its type")
+                }
+                _ => return None,
+            };
+            Some((name.clone(), wrong))
+        })
+        .collect();
+    (!wrong.is_empty()).then_some(Value::Object(wrong))
+}

@@ -1,0 +1,375 @@
+//! What an app's manifest shows, without the phone.
+
+use super::{Finding, Findings};
+use crate::host::MetaData;
+use crate::manifest::{Component, IntentFilter, Manifest, Provider};
+use crate::note::{NoteKind, Notes};
+use crate::{cetp, mcp, naming, version};
+
+const BOOT: &str = "android.intent.action.BOOT_COMPLETED";
+const BOOT_PERMISSION: &str = "android.permission.RECEIVE_BOOT_COMPLETED";
+const SEES_ALL: &str = "android.permission.QUERY_ALL_PACKAGES";
+/// From this API level on an app sees only what its `<queries>` name.
+const VISIBILITY_SINCE: u32 = 30;
+/// From this API level on a component with a filter has to say whether it is exported.
+const EXPORTED_SINCE: u32 = 31;
+
+/// Findings on an app that offers tools, or looks for those of others, the worst first.
+#[must_use]
+pub fn of_manifest(manifest: &Manifest) -> Vec<Finding> {
+    let mut findings = Findings::default();
+    let services: Vec<&Component> =
+        manifest.services.iter().filter(|service| service.answers_to(cetp::ACTION)).collect();
+    let mcp_providers: Vec<&Provider> = manifest.providers.iter().filter(|it| is_mcp(it)).collect();
+    let offers = !services.is_empty() || !mcp_providers.is_empty();
+    let asks = |permission: &str| manifest.uses_permissions.iter().any(|it| it == permission);
+    let looks = asks(cetp::PERMISSION) || asks(mcp::PERMISSION);
+    for service in &services {
+        of_service(service, manifest, &mut findings);
+    }
+    for provider in &mcp_providers {
+        of_mcp_provider(provider, &mut findings);
+    }
+    if !offers {
+        without_entry(manifest, looks, &mut findings);
+    }
+    if offers {
+        of_boot(manifest, &mut findings);
+        of_label(manifest, &mut findings);
+    }
+    of_permissions(manifest, offers, looks, &mut findings);
+    if looks {
+        of_queries(manifest, &mut findings);
+    }
+    findings.sorted()
+}
+
+fn is_mcp(provider: &Provider) -> bool {
+    provider.component.answers_to(mcp::ACTION) || provider.component.filters.iter().any(is_mcp_type)
+}
+
+fn is_mcp_type(filter: &IntentFilter) -> bool {
+    filter.actions.iter().any(|action| action == mcp::ACTION_VIEW)
+        && filter.mime_types.iter().any(|it| it == mcp::MIME_TYPE)
+}
+
+fn short(manifest: &Manifest, class: &str) -> String {
+    class.strip_prefix(&manifest.package).filter(|rest| rest.starts_with('.')).unwrap_or(class).to_owned()
+}
+
+/// The service by which CETP's tools are found, and the provider that it leads to (section 2.2).
+fn of_service(service: &Component, manifest: &Manifest, findings: &mut Findings) {
+    let place = format!("<service {}>", short(manifest, &service.class));
+    exported(service, &place, manifest, findings);
+    if !service.enabled {
+        findings.error(
+            &place,
+            "it is switched off, so that nobody finds it",
+            "remove android:enabled=\"false\"",
+        );
+    }
+    of_version(service, &place, findings);
+    let Some(authority) = of_authority(service, &place, findings) else { return };
+    let serves = |provider: &&Provider| provider.each_authority().any(|it| it == authority);
+    let Some(provider) = manifest.providers.iter().find(serves) else {
+        findings.error(
+            &place,
+            format!(
+                "its authority {authority} is served by no provider of this app: nobody calls another app's"
+            ),
+            "name the authority that this app's <provider> declares",
+        );
+        return;
+    };
+    of_cetp_provider(provider, manifest, findings);
+}
+
+fn exported(component: &Component, place: &str, manifest: &Manifest, findings: &mut Findings) {
+    match component.exported_as_written {
+        Some(true) => {}
+        Some(false) => {
+            findings.error(
+                place,
+                "it is not exported, so that other apps can't use it",
+                "android:exported=\"true\"",
+            );
+        }
+        None if manifest.target_sdk >= EXPORTED_SINCE && !component.filters.is_empty() => findings.error(
+            place,
+            "it does not say whether it is exported: Android 12 and newer do not install such an app",
+            "android:exported=\"true\"",
+        ),
+        None if component.exported => {
+            findings.warning(
+                place,
+                "it is exported only because it has a filter",
+                "android:exported=\"true\"",
+            );
+        }
+        None => findings.error(
+            place,
+            "it is not exported, so that other apps can't use it",
+            "android:exported=\"true\"",
+        ),
+    }
+}
+
+/// The authority that the meta-data name.
+fn of_authority(service: &Component, place: &str, findings: &mut Findings) -> Option<String> {
+    let remedy = format!("<meta-data android:name=\"{}\" android:value=\"…\" />", cetp::AUTHORITY);
+    match service.meta(cetp::AUTHORITY) {
+        Some(MetaData::Text(text)) if !text.trim().is_empty() => {
+            if text.trim() != text {
+                findings.warning(place, "its authority has spaces around it", "remove them");
+            }
+            return Some(text.trim().to_owned());
+        }
+        None => findings.error(place, "it does not say its authority", &remedy),
+        Some(MetaData::Other(what)) => {
+            findings.error(
+                place,
+                format!("its authority is {what}"),
+                "write it out, or name a string of the app's own",
+            );
+        }
+        Some(_) => findings.error(place, "its authority is empty or not a string", &remedy),
+    }
+    None
+}
+
+fn of_version(service: &Component, place: &str, findings: &mut Findings) {
+    const REMEDY: &str = "<meta-data android:name=\"com.clawseed.tools.version\" android:value=\"1\" />";
+    let value = service.meta(cetp::VERSION);
+    let mut notes = Notes::default();
+    if let Err(reason) = version::read(value, &mut notes) {
+        findings.error(place, reason, REMEDY);
+        return;
+    }
+    for note in notes.to_vec() {
+        findings.warning(place, note.reason, REMEDY);
+    }
+    match value {
+        Some(MetaData::Float(_)) => findings.warning(
+            place,
+            "the compiler made a float of its version; consumers that read an int or a string get nothing",
+            REMEDY,
+        ),
+        Some(MetaData::Text(_)) => {
+            findings.note(place, "its version is a string; consumers that read an int get nothing", REMEDY)
+        }
+        _ => {}
+    }
+}
+
+fn of_cetp_provider(provider: &Provider, manifest: &Manifest, findings: &mut Findings) {
+    let place = format!("<provider {}>", short(manifest, &provider.component.class));
+    if provider.component.exported_as_written != Some(true) {
+        findings.error(
+            &place,
+            "it is not exported, so that no other app may call it",
+            "android:exported=\"true\"",
+        );
+    }
+    if !provider.component.enabled {
+        findings.error(&place, "it is switched off", "remove android:enabled=\"false\"");
+    }
+    guarded_by(provider, cetp::PERMISSION, &place, findings);
+    if provider.init_order < 100 {
+        findings.warning(
+            &place,
+            "it is not started early, which some phones need to start it at all",
+            "android:initOrder=\"100\"",
+        );
+    }
+}
+
+/// Whether a provider is guarded by what consumers have.
+fn guarded_by(provider: &Provider, wanted: &str, place: &str, findings: &mut Findings) {
+    let remedy = format!("android:permission=\"{wanted}\"");
+    match (provider.read_permission.as_deref(), provider.write_permission.as_deref()) {
+        (Some(read), Some(write)) if read == wanted && write == wanted => {}
+        (None, None) => findings.warning(place, "any app may call it: it is guarded by no permission", &remedy),
+        (Some(read), Some(write)) if read == write => findings.error(
+            place,
+            format!("it is guarded by {read}, which consumers of this protocol do not ask for"),
+            &remedy,
+        ),
+        (Some(_), Some(_)) => findings.warning(
+            place,
+            "it is guarded by one permission for reading and by another for writing; either is enough to call it",
+            &remedy,
+        ),
+        _ => findings.warning(
+            place,
+            "only reading or only writing is guarded; who lacks that permission may call it all the same",
+            &remedy,
+        ),
+    }
+}
+
+fn of_mcp_provider(provider: &Provider, findings: &mut Findings) {
+    let place = format!("<provider {}>", provider.component.class);
+    if provider.component.exported_as_written != Some(true) {
+        findings.error(
+            &place,
+            "it is not exported, so that no other app may call it",
+            "android:exported=\"true\"",
+        );
+    }
+    if !provider.component.enabled {
+        findings.error(&place, "it is switched off", "remove android:enabled=\"false\"");
+    }
+    if provider.each_authority().next().is_none() {
+        findings.error(&place, "it has no authority", "android:authorities=\"…\"");
+    }
+    if provider.component.answers_to(mcp::ACTION) {
+        guarded_by(provider, mcp::PERMISSION, &place, findings);
+    } else if provider.read_permission.is_some() || provider.write_permission.is_some() {
+        findings.warning(
+            &place,
+            "it is guarded by a permission, which this dialect does not know: consumers will be refused",
+            "tell consumers which permission they need, or answer to the action se.premex.mcp.MCP_PROVIDER as well",
+        );
+    } else {
+        findings.note(
+            &place,
+            "any app may call it, as this dialect has it; its tools may act",
+            "check in call() who calls (getCallingPackage)",
+        );
+    }
+}
+
+/// An app by which no tool is found.
+fn without_entry(manifest: &Manifest, looks: bool, findings: &mut Findings) {
+    let guarded = |provider: &&Provider| provider.read_permission.as_deref() == Some(cetp::PERMISSION);
+    if let Some(provider) = manifest.providers.iter().find(guarded) {
+        findings.error(
+            &format!("<provider {}>", short(manifest, &provider.component.class)),
+            "there is no service by which it is found",
+            "add an exported <service> with the action com.clawseed.action.TOOL_PROVIDER and its meta-data",
+        );
+        return;
+    }
+    let half = manifest.providers.iter().find(|provider| provider.component.answers_to(mcp::ACTION_VIEW));
+    if let Some(provider) = half {
+        findings.error(
+            &format!("<provider {}>", short(manifest, &provider.component.class)),
+            "its filter has the action VIEW but not the type by which tools are found",
+            "<data android:mimeType=\"application/vnd.mcp.tool\" /> in the filter",
+        );
+    } else if !looks {
+        findings.error(
+            "<application>",
+            "nothing in it is found as a provider of tools, and it looks for none",
+            "docs/app-providers.md shows what a manifest needs",
+        );
+    }
+}
+
+fn of_boot(manifest: &Manifest, findings: &mut Findings) {
+    let receiver = manifest.receivers.iter().find(|receiver| receiver.answers_to(BOOT));
+    let may = manifest.uses_permissions.iter().any(|it| it == BOOT_PERMISSION);
+    match receiver {
+        Some(receiver) if !may => findings.error(
+            &format!("<receiver {}>", short(manifest, &receiver.class)),
+            "it waits for the phone's start, of which the app is not told without a permission",
+            "<uses-permission android:name=\"android.permission.RECEIVE_BOOT_COMPLETED\" />",
+        ),
+        Some(_) => {}
+        None => findings.note(
+            "<application>",
+            "nothing starts it with the phone; some phones start no app's provider for others",
+            "a <receiver> for BOOT_COMPLETED helps there",
+        ),
+    }
+}
+
+fn of_label(manifest: &Manifest, findings: &mut Findings) {
+    let name = naming::plain(manifest.label.as_deref(), &manifest.package);
+    match &manifest.label {
+        Some(_) => findings.note(
+            "<application>",
+            format!("its tools are called {name}__… where no other app has that name already"),
+            "",
+        ),
+        None => findings.warning(
+            "<application>",
+            format!("it has no label of its own; its tools are called {name}__… after its package"),
+            "android:label=\"…\"",
+        ),
+    }
+}
+
+fn of_permissions(manifest: &Manifest, offers: bool, looks: bool, findings: &mut Findings) {
+    let defined = manifest.permissions.iter().find(|it| it.name == cetp::PERMISSION);
+    let Some(defined) = defined else { return };
+    let place = "<permission com.clawseed.permission.ACCESS_TOOLS>";
+    if offers {
+        findings.error(
+            place,
+            "an app that offers tools defines it: since Android 5 no two apps that define the same permission and \
+             are signed by different keys can be installed together, so the second such app can't be",
+            "remove it; the app that looks for tools defines it",
+        );
+    } else if !looks {
+        findings.warning(place, "it is defined and not asked for", "<uses-permission> of the same name");
+    }
+    if defined.protection_level != 0 {
+        findings.warning(
+            place,
+            "its level is not normal: apps that were installed before, or by others, are not given it",
+            "android:protectionLevel=\"normal\"",
+        );
+    }
+    if !offers && !defined.is_described {
+        findings.warning(
+            place,
+            "it has no label or no description: the person who looks at an app's permissions can't tell what it is",
+            "android:label and android:description",
+        );
+    }
+}
+
+/// A consumer that may not see the apps which it looks for.
+fn of_queries(manifest: &Manifest, findings: &mut Findings) {
+    if manifest.target_sdk < VISIBILITY_SINCE || manifest.uses_permissions.iter().any(|it| it == SEES_ALL) {
+        return;
+    }
+    let names = |what: &dyn Fn(&IntentFilter) -> bool| manifest.queries.intents.iter().any(what);
+    let action = |wanted: &'static str| {
+        move |filter: &IntentFilter| filter.actions.iter().any(|action| action == wanted)
+    };
+    let asks = |permission: &str| manifest.uses_permissions.iter().any(|it| it == permission);
+    let missing = |dialect: &str| {
+        format!("it asks for no sight of {dialect}: on Android 11 and newer it finds none of them")
+    };
+    if asks(cetp::PERMISSION) && !names(&action(cetp::ACTION)) {
+        findings.error(
+            "<queries>",
+            missing("CETP's providers"),
+            "<intent><action android:name=\"com.clawseed.action.TOOL_PROVIDER\" /></intent>",
+        );
+    }
+    if asks(mcp::PERMISSION) && !names(&action(mcp::ACTION)) {
+        findings.error(
+            "<queries>",
+            missing("providers of the MCP dialects"),
+            "<intent><action android:name=\"se.premex.mcp.MCP_PROVIDER\" /></intent>",
+        );
+    }
+    if asks(mcp::PERMISSION) && !names(&is_mcp_type) {
+        findings.warning(
+            "<queries>",
+            missing("providers that are found by their type"),
+            "<intent> with the action android.intent.action.VIEW and the type application/vnd.mcp.tool",
+        );
+    }
+}
+
+/// How a note of a scan weighs here.
+pub(super) fn weight(kind: NoteKind) -> super::Level {
+    match kind {
+        NoteKind::Refused => super::Level::Error,
+        NoteKind::Flagged => super::Level::Warning,
+    }
+}

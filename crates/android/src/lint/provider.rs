@@ -1,0 +1,114 @@
+//! What a provider lists, and what came of asking it.
+
+use serde_json::Value;
+use toolway_types::SpecDocument;
+
+use super::manifest::weight;
+use super::{Finding, Findings};
+use crate::dialect::Dialect;
+use crate::provider::{Provider, State};
+
+/// Longest name that the APIs of models take. A tool's is `device__app__tool` there.
+const LONGEST_NAME: usize = 64;
+/// A device's name is taken to be as long as this; `phone` has five characters.
+const DEVICE: usize = 16;
+
+/// Findings on a provider that was asked for its tools, the worst first.
+#[must_use]
+pub fn of_provider(provider: &Provider) -> Vec<Finding> {
+    let mut findings = Findings::default();
+    of_state(provider, &mut findings);
+    for note in provider.notes.to_vec() {
+        let place = note.tool.map_or_else(|| provider.authority.clone(), |tool| place(&tool));
+        findings.add(weight(note.kind), &place, note.reason, "");
+    }
+    for tool in &provider.tools {
+        of_tool(provider, tool, &mut findings);
+    }
+    if provider.dialect == Dialect::Cetp && provider.state == State::Ready && provider.info.is_none() {
+        findings.note(
+            &provider.authority,
+            "it says nothing about itself",
+            "answer get_provider_info, which is optional, with a name, a description and scopes",
+        );
+    }
+    findings.sorted()
+}
+
+fn place(tool: &str) -> String {
+    format!("tool {tool}")
+}
+
+fn of_state(provider: &Provider, findings: &mut Findings) {
+    let place = &provider.authority;
+    match &provider.state {
+        State::Ready => {}
+        State::Refused { reason, hint } => {
+            findings.error(place, reason.clone(), hint.as_deref().unwrap_or_default());
+        }
+        State::Unavailable { reason } => findings.error(place, reason.clone(), ""),
+        State::AuthorizationRequired { message, hint, intent } => {
+            findings.note(place, format!("it wants to be allowed first: {message}"), "");
+            if hint.is_none() {
+                findings.warning(place, "it does not say what the person is to do", "resolution_hint");
+            }
+            match intent {
+                None => findings.warning(
+                    place,
+                    "it names no screen for that, so that only its start screen can be opened",
+                    "authorize_intent, the action of an exported activity of this app",
+                ),
+                Some(intent) if intent.contains([' ', ':', ';', '/']) => findings.error(
+                    place,
+                    format!("authorize_intent is {intent:?}, which is no action"),
+                    "give the bare action, as in the activity's filter",
+                ),
+                Some(_) => {}
+            }
+        }
+    }
+}
+
+fn of_tool(provider: &Provider, tool: &SpecDocument, findings: &mut Findings) {
+    let at = place(&tool.name);
+    if let Some(exposed) = provider.exposed(&tool.name)
+        && exposed.len() + "__".len() + DEVICE > LONGEST_NAME
+    {
+        findings.warning(
+            &at,
+            format!("as {exposed} it is longer than models take once the device's name stands before it"),
+            "shorten it",
+        );
+    }
+    let Some(parameters) = &tool.parameters else { return };
+    let schema = parameters.to_value();
+    let empty = serde_json::Map::new();
+    let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&empty);
+    if schema.get("type").is_none() {
+        findings.warning(&at, "its schema does not say that it is of an object", "\"type\": \"object\"");
+    }
+    for name in
+        schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+    {
+        if !properties.contains_key(name) {
+            findings.error(
+                &at,
+                format!("{name} is required and not among its properties, so that no model knows what it is"),
+                "describe it, or do not require it",
+            );
+        }
+    }
+    for (name, property) in properties {
+        if property.get("description").is_none() && property.get("enum").is_none() {
+            findings.note(&at, format!("{name} has no description"), "say what it is for, and in which form");
+        }
+        let is_number = property.get("type").and_then(Value::as_str) == Some("number");
+        if is_number && provider.dialect != Dialect::Cetp {
+            findings.note(
+                &at,
+                format!("{name} is a number and arrives as a string: 3 as \"3\", 2.5 as \"2.5\""),
+                "read it so; declare an integer where it is one",
+            );
+        }
+    }
+}

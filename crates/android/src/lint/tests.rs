@@ -1,0 +1,234 @@
+use std::io::Cursor;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{Finding, Level, of_manifest, of_provider, probe};
+use crate::bundle::{self, Bundle};
+use crate::dialect::Dialect;
+use crate::host::memory::{App, MemoryHost};
+use crate::host::{CallFailure, HostCall};
+use crate::manifest::Apk;
+use crate::provider::{Provider, State};
+use crate::reach::Reach;
+use crate::scan::scan;
+
+const SECOND: Duration = Duration::from_secs(5);
+
+fn manifest_of(apk: &[u8]) -> Vec<Finding> {
+    of_manifest(&Apk::read(Cursor::new(apk), None).unwrap().manifest)
+}
+
+/// `level place: what`, one a line.
+fn lines(findings: &[Finding]) -> Vec<String> {
+    findings.iter().map(|it| format!("{:?} {}: {}", it.level, it.place, it.what)).collect()
+}
+
+#[track_caller]
+fn has(findings: &[Finding], level: Level, place: &str, what: &str) {
+    let found = findings.iter().any(|it| it.level == level && it.place == place && it.what.contains(what));
+    assert!(found, "{level:?} {place}: {what}\n{:#?}", lines(findings));
+}
+
+#[test]
+fn the_tutorial_s_own_manifest_has_its_two_faults() {
+    let findings = manifest_of(include_bytes!("../../fixtures/tutorial/tutorial.apk"));
+    let errors: Vec<_> = findings.iter().filter(|it| it.level == Level::Error).cloned().collect();
+    assert_eq!(errors.len(), 2, "{:#?}", lines(&errors));
+    has(&errors, Level::Error, "<receiver .cetp.BootReceiver>", "it waits for the phone's start");
+    has(
+        &errors,
+        Level::Error,
+        "<permission com.clawseed.permission.ACCESS_TOOLS>",
+        "no two apps that define the same permission",
+    );
+    assert!(findings.iter().all(|it| it.level != Level::Warning), "{:#?}", lines(&findings));
+    has(&findings, Level::Note, "<application>", "its tools are called finance__…");
+}
+
+#[test]
+fn an_open_provider_is_warned_of() {
+    let findings = manifest_of(include_bytes!("../../fixtures/open/open.apk"));
+    assert_eq!(
+        lines(&findings),
+        [
+            "Warning <provider .Tools>: any app may call it: it is guarded by no permission",
+            "Note <application>: its tools are called notes__… where no other app has that name already",
+        ]
+    );
+    assert_eq!(
+        findings[0].remedy.as_deref(),
+        Some("android:permission=\"com.clawseed.permission.ACCESS_TOOLS\"")
+    );
+}
+
+#[test]
+fn a7_a_consumer_without_queries_sees_nobody() {
+    let findings = manifest_of(include_bytes!("../../fixtures/consumer/consumer.apk"));
+    assert_eq!(
+        lines(&findings),
+        [
+            "Error <queries>: it asks for no sight of CETP's providers: on Android 11 and newer it finds none of them",
+            "Error <queries>: it asks for no sight of providers of the MCP dialects: on Android 11 and newer it \
+             finds none of them",
+            "Warning <queries>: it asks for no sight of providers that are found by their type: on Android 11 and \
+             newer it finds none of them",
+        ]
+    );
+}
+
+#[test]
+fn every_fault_of_a_manifest_is_found() {
+    let findings = manifest_of(include_bytes!("../../fixtures/broken/broken.apk"));
+    let error = |place: &str, what: &str| has(&findings, Level::Error, place, what);
+    error("<service .NotExported>", "it is not exported");
+    has(&findings, Level::Warning, "<service .NotExported>", "the compiler made a float of its version");
+    error("<provider .Private>", "it is not exported");
+    has(&findings, Level::Warning, "<provider .Private>", "it is not started early");
+    error("<service .Foreign>", "it does not say whether it is exported: Android 12");
+    error("<service .Foreign>", "its authority com.example.other.tools is served by no provider of this app");
+    error("<service .Foreign>", "\"one\", is not a number");
+    error("<service .Silent>", "it does not say its authority");
+    has(&findings, Level::Warning, "<service .Silent>", "it does not say its version");
+    has(
+        &findings,
+        Level::Warning,
+        "<provider com.example.broken.Guarded>",
+        "only reading or only writing is guarded",
+    );
+    has(&findings, Level::Warning, "<application>", "its tools are called broken__…");
+    has(&findings, Level::Note, "<application>", "nothing starts it with the phone");
+    assert!(findings.is_sorted_by_key(|it| it.level));
+}
+
+#[test]
+fn mcp_apps_are_looked_at_as_their_dialect_has_it() {
+    let weather = manifest_of(include_bytes!("../../fixtures/weather/weather.apk"));
+    assert!(weather.iter().all(|it| it.level == Level::Note), "{:#?}", lines(&weather));
+    has(&weather, Level::Note, "<provider com.example.weather.McpToolProvider>", "its tools may act");
+    let calculator = manifest_of(include_bytes!("../../fixtures/calculator/calculator.apk"));
+    assert!(calculator.iter().all(|it| it.level == Level::Note), "{:#?}", lines(&calculator));
+}
+
+/// A provider of two tools, which answers calls as the test says.
+async fn listed(
+    tools: Value,
+    answer: impl Fn(&str, &str) -> Result<Option<Bundle>, CallFailure> + Send + Sync + 'static,
+) -> (Reach, Provider) {
+    let data = json!({ "tools": tools }).to_string();
+    let success = |data: &str| Ok(Some(Bundle::new().with("status", "success").with("data", data)));
+    let text = |call: &HostCall, key: &str| match call.extras.as_ref().and_then(|extras| extras.get(key)) {
+        Some(bundle::Value::Text(text)) => text.clone(),
+        _ => String::new(),
+    };
+    let app = App::cetp("com.example.notes", move |call| match call.method.as_str() {
+        "list_tools" => success(&data),
+        "execute_tool" => answer(&text(call, "tool_name"), &text(call, "args")),
+        _ => error("TOOL_NOT_FOUND", "unknown method"),
+    });
+    let host = MemoryHost::default();
+    host.install(app);
+    let reach = Reach::new(Arc::new(host));
+    let provider = scan(&reach, None, SECOND).await.unwrap().remove(0);
+    (reach, provider)
+}
+
+fn error(code: &str, message: &str) -> Result<Option<Bundle>, CallFailure> {
+    let bundle =
+        Bundle::new().with("status", "error").with("error_code", code).with("error_message", message);
+    Ok(Some(bundle))
+}
+
+fn tools() -> Value {
+    let text = json!({"type": "string", "description": "What to look for"});
+    json!([
+        {"name": "find", "description": "Finds", "parameters":
+            {"type": "object", "properties": {"text": text}, "required": ["text"]}},
+        {"name": "all", "description": "All"},
+    ])
+}
+
+#[tokio::test]
+async fn a_provider_that_checks_its_arguments_has_no_findings() {
+    let (reach, provider) = listed(tools(), |tool, args| match tool {
+        "find" if args.contains(":\"") && !args.contains("not") => error("TOOL_NOT_FOUND", "unreachable"),
+        "find" => error("INVALID_ARGS", "text is required and a string"),
+        "all" => Ok(Some(Bundle::new().with("status", "success").with("data", "[]"))),
+        "" => error("INVALID_ARGS", "missing tool_name"),
+        _ => error("TOOL_NOT_FOUND", "unknown tool"),
+    })
+    .await;
+    let probed = probe(&reach, &provider, SECOND, false).await;
+    assert_eq!(probed.findings, []);
+    assert_eq!(probed.skipped, Vec::<String>::new());
+    assert_eq!(probed.calls, 6, "a method, a tool, no tool, `find` in two ways, `all` in one");
+}
+
+#[tokio::test]
+async fn a_provider_that_takes_anything_is_told_of_each() {
+    let success = || Ok(Some(Bundle::new().with("status", "success").with("data", "{}")));
+    let (reach, provider) = listed(tools(), move |tool, _| match tool {
+        "all" => Ok(None),
+        _ => success(),
+    })
+    .await;
+    let findings = probe(&reach, &provider, SECOND, false).await.findings;
+    has(&findings, Level::Warning, "com.example.notes.clawseed.tools", "an unknown tool ends in success");
+    has(&findings, Level::Warning, "execute_tool", "a call without tool_name ends in success");
+    has(&findings, Level::Warning, "tool find", "it runs without the arguments that it requires");
+    has(&findings, Level::Warning, "tool find", "it runs with arguments that contradict its schema");
+    has(
+        &findings,
+        Level::Error,
+        "tool all",
+        "called without arguments it ends in an answer that can't be read",
+    );
+}
+
+#[tokio::test]
+async fn schemas_and_names_are_looked_at() {
+    let (_, mut provider) = listed(
+        json!([
+            {"name": "a_tool_with_a_name_that_is_much_longer_than_it_should_be", "description": "x", "parameters":
+                {"properties": {"n": {"type": "integer"}}, "required": ["n", "missing"]}},
+            {"name": "silent"},
+        ]),
+        |_, _| Ok(None),
+    )
+    .await;
+    provider.prefix = Some("notes".to_owned());
+    let findings = of_provider(&provider);
+    let long = "tool a_tool_with_a_name_that_is_much_longer_than_it_should_be";
+    has(&findings, Level::Error, long, "missing is required and not among its properties");
+    has(&findings, Level::Warning, long, "it is longer than models take");
+    has(&findings, Level::Warning, long, "its schema does not say that it is of an object");
+    has(&findings, Level::Note, long, "n has no description");
+    has(&findings, Level::Warning, "tool silent", "it has no description");
+}
+
+#[tokio::test]
+async fn an_intent_that_is_no_action_is_an_error() {
+    let (_, mut provider) = listed(tools(), |_, _| Ok(None)).await;
+    provider.state = State::AuthorizationRequired {
+        message: "Not yet".to_owned(),
+        hint: None,
+        intent: Some("intent:#Intent;action=x;end".to_owned()),
+    };
+    let findings = of_provider(&provider);
+    has(&findings, Level::Error, &provider.authority, "which is no action");
+    has(&findings, Level::Warning, &provider.authority, "it does not say what the person is to do");
+}
+
+#[tokio::test]
+async fn tools_that_may_act_are_called_only_where_that_was_asked_for() {
+    let (reach, mut provider) = listed(tools(), |_, _| Ok(None)).await;
+    provider.dialect = Dialect::McpA;
+    let probed = probe(&reach, &provider, SECOND, false).await;
+    assert_eq!(probed.calls, 0);
+    assert_eq!(
+        probed.skipped,
+        ["no tool was called: those of the dialect mcp-a may act; --execute calls them"]
+    );
+    assert_eq!(probe(&reach, &provider, SECOND, true).await.calls, 2);
+}
