@@ -83,28 +83,27 @@ impl Sources {
     }
 
     /// Reads the stored sources again, after the database was replaced. Those in use stay, under the name that
-    /// is stored for them, and are stored again where they are missing.
+    /// is stored for them, and are stored again where they are missing. One that is removed there, or of which the
+    /// database says something else, ends: its device comes back as what is stored, or as a new one.
     ///
     /// # Errors
     /// Where the store can't be read or written.
     pub async fn reload(&self) -> Result<(), StoreError> {
         let _making = self.making.lock().await;
         let records = self.store.sources().all().await?;
-        let stored: HashSet<Slug> =
-            records.iter().filter(|it| it.removed_ms.is_none()).map(|it| it.slug.clone()).collect();
+        let stored = Stored::of(&records);
+        for source in self.all() {
+            match stored.standing(&source) {
+                Standing::Known => {}
+                Standing::Missing if source.identity().is_none() => {}
+                Standing::Missing if !source.seats().is_empty() => {
+                    self.store.sources().upsert(&self.record_of(&source)).await?;
+                }
+                Standing::Missing | Standing::Contradicted => self.let_go(&source),
+            }
+        }
         for record in records {
             self.take_in(record);
-        }
-        for source in self.all() {
-            if source.identity().is_none() || stored.contains(source.slug()) {
-                continue;
-            }
-            if source.seats().is_empty() {
-                self.inner.lock().remove(source.slug(), true);
-                self.registry.forget(source.slug());
-            } else {
-                self.store.sources().upsert(&self.record_of(&source)).await?;
-            }
         }
         Ok(())
     }
@@ -323,12 +322,58 @@ impl Sources {
         if source.identity().is_some() {
             self.store.sources().remove(source.slug(), self.clock.now_ms()).await?;
         }
+        self.let_go(source);
+        Ok(())
+    }
+
+    /// Ends a source: its sockets are displaced, its tools leave, its slug stays spent where it was kept.
+    fn let_go(&self, source: &Arc<Source>) {
         self.inner.lock().remove(source.slug(), source.identity().is_some());
         for seat in source.seats() {
             self.end_seat(&seat);
         }
         self.registry.forget(source.slug());
-        Ok(())
+    }
+}
+
+/// What the database says of sources.
+struct Stored<'r> {
+    by_slug: HashMap<&'r Slug, &'r SourceRecord>,
+    /// Of those that were not removed: the token, the identity.
+    identities: HashSet<(&'r str, &'r str)>,
+}
+
+/// What the database says of a source that is known here.
+enum Standing {
+    /// The same.
+    Known,
+    /// Nothing.
+    Missing,
+    /// That its name is that of one that was removed, or another's; or that its device is another source.
+    Contradicted,
+}
+
+impl<'r> Stored<'r> {
+    fn of(records: &'r [SourceRecord]) -> Self {
+        let kept = records.iter().filter(|record| record.removed_ms.is_none());
+        Self {
+            by_slug: records.iter().map(|record| (&record.slug, record)).collect(),
+            identities: kept.map(|it| (it.token_id.as_str(), it.identity_key.as_str())).collect(),
+        }
+    }
+
+    fn standing(&self, source: &Source) -> Standing {
+        let identity = source.identity().map(Identity::as_str);
+        let token: &str = &source.token().0;
+        match (self.by_slug.get(source.slug()), identity) {
+            (Some(record), Some(identity)) => {
+                let same = record.token_id == token && record.identity_key == identity;
+                if same && record.removed_ms.is_none() { Standing::Known } else { Standing::Contradicted }
+            }
+            (None, Some(identity)) if self.identities.contains(&(token, identity)) => Standing::Contradicted,
+            (Some(_), None) => Standing::Contradicted,
+            (None, _) => Standing::Missing,
+        }
     }
 }
 

@@ -72,7 +72,7 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// A slug belongs to another identity, now or in the past.
+    /// A slug belongs to another identity, or to a source that was removed; or its identity has another slug.
     #[error("the source name {slug} belongs to another source")]
     SlugTaken {
         /// The slug.

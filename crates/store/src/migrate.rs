@@ -24,6 +24,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 1, sql: include_str!("../migrations/0001_start.sql") },
     Migration { version: 2, sql: include_str!("../migrations/0002_tool_system.sql") },
     Migration { version: 3, sql: include_str!("../migrations/0003_conversations.sql") },
+    Migration { version: 4, sql: include_str!("../migrations/0004_sources_again.sql") },
 ];
 
 /// The newest version among steps.

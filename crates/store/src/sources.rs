@@ -58,11 +58,12 @@ impl Sources<'_> {
         rows.iter().map(read).collect()
     }
 
-    /// Adds a source, or replaces what is known of it. One that was removed is back if the record says so.
+    /// Adds a source, or replaces what is known of it. One that was removed never comes back: its identity may
+    /// have another source, under another slug.
     ///
     /// # Errors
-    /// [`StoreError::SlugTaken`] where the slug is, or once was, another identity's, or where the identity has
-    /// another slug; else what SQLite says.
+    /// [`StoreError::SlugTaken`] where the slug is another identity's or that of a source that was removed, or
+    /// where the identity has another slug; else what SQLite says.
     pub async fn upsert(&self, source: &SourceRecord) -> Result<(), StoreError> {
         const UPSERT: &str = "INSERT INTO sources (slug, token_id, identity_key, kind, label, platform, app_version, \
              created_ms, last_seen_ms, tools, removed_ms) VALUES (?,?,?,?,?,?,?,?,?,?,?) \
@@ -70,7 +71,8 @@ impl Sources<'_> {
              platform = excluded.platform, app_version = excluded.app_version, \
              last_seen_ms = excluded.last_seen_ms, tools = excluded.tools, removed_ms = excluded.removed_ms \
              WHERE token_id = excluded.token_id AND identity_key = excluded.identity_key \
-             ON CONFLICT (token_id, identity_key) DO NOTHING";
+             AND removed_ms IS NULL \
+             ON CONFLICT (token_id, identity_key) WHERE removed_ms IS NULL DO NOTHING";
         let tools = serde_json::Value::from(source.tools.clone()).to_string();
         let source = source.clone();
         self.0
@@ -100,18 +102,14 @@ impl Sources<'_> {
             .await
     }
 
-    /// Changes the name shown. Answers whether there is such a source.
+    /// Changes the name shown. Answers whether there is such a source that was not removed.
     ///
     /// # Errors
     /// What SQLite says.
     pub async fn set_label(&self, slug: &Slug, label: &str) -> Result<bool, StoreError> {
+        const RENAME: &str = "UPDATE sources SET label = ? WHERE slug = ? AND removed_ms IS NULL";
         let (slug, label) = (slug.to_string(), label.to_owned());
-        self.0
-            .change(
-                WRITING,
-                sqlx::query("UPDATE sources SET label = ? WHERE slug = ?").bind(label).bind(slug),
-            )
-            .await
+        self.0.change(WRITING, sqlx::query(RENAME).bind(label).bind(slug)).await
     }
 
     /// Removes a source and what is known of its tools' specs; its row stays, so that its slug is nobody else's. Answers whether there was one.

@@ -47,6 +47,11 @@ impl Identity {
     pub(crate) fn from_stored(text: &str) -> Self {
         Self(text.to_owned())
     }
+
+    /// As it is stored.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
 }
 
 impl fmt::Display for Identity {

@@ -15,6 +15,8 @@ mod changes;
 #[cfg(test)]
 mod chat;
 #[cfg(test)]
+mod devices;
+#[cfg(test)]
 mod door;
 mod errors;
 #[cfg(test)]

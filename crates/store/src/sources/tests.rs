@@ -41,29 +41,48 @@ async fn a_source_is_read_back_as_it_was_written() {
 }
 
 #[tokio::test]
-async fn a_slug_belongs_to_one_identity_for_ever() {
+async fn a_slug_belongs_to_one_source_for_ever() {
     let folder = Folder::new();
     let store = folder.open().await;
     let sources = store.sources();
     let phone = source("phone", "device:1");
     sources.upsert(&phone).await.unwrap();
-    let others = [
-        source("phone", "device:2"),
-        SourceRecord { token_id: "t-2".to_owned(), ..phone.clone() },
-        // The same identity under a second slug.
-        source("phone-2", "device:1"),
-    ];
-    assert!(sources.remove(&phone.slug, NOW + 5).await.unwrap());
-    assert!(!sources.remove(&phone.slug, NOW + 6).await.unwrap());
+    let others = [source("phone", "device:2"), SourceRecord { token_id: "t-2".to_owned(), ..phone.clone() }];
+    // While it is there, its identity has no second slug.
+    let refused = sources.upsert(&source("phone-2", "device:1")).await;
+    assert!(matches!(refused, Err(StoreError::SlugTaken { .. })));
     for other in &others {
         let refused = sources.upsert(other).await;
         assert!(matches!(refused, Err(StoreError::SlugTaken { .. })), "{other:?}");
     }
-    let removed = SourceRecord { removed_ms: Some(NOW + 5), ..phone.clone() };
+    assert!(sources.remove(&phone.slug, NOW + 5).await.unwrap());
+    assert!(!sources.remove(&phone.slug, NOW + 6).await.unwrap());
+    // Nobody gets the slug of a removed one, whoever had it before.
+    for other in others.iter().chain([&phone]) {
+        let refused = sources.upsert(other).await;
+        assert!(matches!(refused, Err(StoreError::SlugTaken { .. })), "{other:?}");
+    }
+    assert!(!sources.set_label(&phone.slug, "Kitchen").await.unwrap());
+    let removed = SourceRecord { removed_ms: Some(NOW + 5), ..phone };
     assert_eq!(sources.all().await.unwrap(), [removed]);
-    // Its own identity gets it back.
-    sources.upsert(&phone).await.unwrap();
-    assert_eq!(sources.all().await.unwrap(), [phone]);
+}
+
+#[tokio::test]
+async fn the_identity_of_a_removed_source_is_free() {
+    let folder = Folder::new();
+    let store = folder.open().await;
+    let sources = store.sources();
+    let removed = |record: &SourceRecord| SourceRecord { removed_ms: Some(NOW + 5), ..record.clone() };
+    let (first, second, third) =
+        (source("phone", "device:1"), source("phone-2", "device:1"), source("phone-3", "device:1"));
+    sources.upsert(&first).await.unwrap();
+    sources.remove(&first.slug, NOW + 5).await.unwrap();
+    sources.upsert(&second).await.unwrap();
+    assert_eq!(sources.all().await.unwrap(), [removed(&first), second.clone()]);
+    // Two that were removed are in nobody's way.
+    sources.remove(&second.slug, NOW + 5).await.unwrap();
+    sources.upsert(&third).await.unwrap();
+    assert_eq!(sources.all().await.unwrap(), [removed(&first), removed(&second), third]);
 }
 
 #[tokio::test]

@@ -9,17 +9,19 @@ use crate::{CallFilter, Store, StoreError};
 use std::sync::Arc;
 use toolway_types::{Code, Role};
 
-const FOUR: &[Migration] = &[
+const FIVE: &[Migration] = &[
     MIGRATIONS[0],
     MIGRATIONS[1],
     MIGRATIONS[2],
-    Migration { version: 4, sql: "ALTER TABLE tokens ADD COLUMN colour TEXT;" },
+    MIGRATIONS[3],
+    Migration { version: 5, sql: "ALTER TABLE tokens ADD COLUMN colour TEXT;" },
 ];
 const BROKEN: &[Migration] = &[
     MIGRATIONS[0],
     MIGRATIONS[1],
     MIGRATIONS[2],
-    Migration { version: 4, sql: "CREATE TABLE half (x INTEGER); INSERT INTO nowhere VALUES (1);" },
+    MIGRATIONS[3],
+    Migration { version: 5, sql: "CREATE TABLE half (x INTEGER); INSERT INTO nowhere VALUES (1);" },
 ];
 
 fn token(id: &str) -> TokenRecord {
@@ -60,7 +62,7 @@ async fn folder_and_files_are_the_owners_alone() {
 
     // A file that others could read is theirs no longer once it was opened.
     fs::set_permissions(folder.database(), fs::Permissions::from_mode(0o644)).unwrap();
-    let store = folder.open_migrated(FOUR).await.unwrap();
+    let store = folder.open_migrated(FIVE).await.unwrap();
     assert_eq!(mode(&folder.database()), 0o600);
     assert_eq!(mode(&folder.path().join("backups")), 0o700);
     for copy in fs::read_dir(folder.path().join("backups")).unwrap() {
@@ -78,16 +80,16 @@ async fn an_upgrade_keeps_a_copy_from_before() {
     let backups = folder.path().join("backups");
     assert!(!backups.exists());
 
-    let store = folder.open_migrated(FOUR).await.unwrap();
+    let store = folder.open_migrated(FIVE).await.unwrap();
     assert_eq!(store.tokens().list().await.unwrap(), [token("before")]);
     store.close().await;
-    let copy = backups.join("toolway-3-20270115T080000Z.db");
+    let copy = backups.join("toolway-4-20270115T080000Z.db");
     assert_eq!(number(&copy, "SELECT count(*) FROM tokens WHERE id = 'before'").await, 1);
-    assert_eq!(number(&copy, "PRAGMA user_version").await, 3);
-    assert_eq!(number(&folder.database(), "PRAGMA user_version").await, 4);
+    assert_eq!(number(&copy, "PRAGMA user_version").await, 4);
+    assert_eq!(number(&folder.database(), "PRAGMA user_version").await, 5);
 
     // Up to date: nothing to copy.
-    folder.open_migrated(FOUR).await.unwrap().close().await;
+    folder.open_migrated(FIVE).await.unwrap().close().await;
     assert_eq!(fs::read_dir(&backups).unwrap().count(), 1);
 }
 
@@ -102,7 +104,7 @@ async fn the_newest_three_copies_are_kept() {
     }
     fs::write(backups.join("mine.db"), "").unwrap();
 
-    folder.open_migrated(FOUR).await.unwrap().close().await;
+    folder.open_migrated(FIVE).await.unwrap().close().await;
     let mut names: Vec<String> = fs::read_dir(&backups)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -112,7 +114,7 @@ async fn the_newest_three_copies_are_kept() {
         "mine.db",
         "toolway-1-20250101T000000Z.db",
         "toolway-1-20260101T000000Z.db",
-        "toolway-3-20270115T080000Z.db",
+        "toolway-4-20270115T080000Z.db",
     ];
     assert_eq!(names, kept);
 }
@@ -122,7 +124,7 @@ async fn a_step_that_fails_leaves_the_version_before() {
     let folder = Folder::new();
     folder.open().await.close().await;
     assert!(matches!(folder.open_migrated(BROKEN).await, Err(StoreError::Database { doing: "upgrade", .. })));
-    assert_eq!(number(&folder.database(), "PRAGMA user_version").await, 3);
+    assert_eq!(number(&folder.database(), "PRAGMA user_version").await, 4);
     assert_eq!(number(&folder.database(), "SELECT count(*) FROM sqlite_schema WHERE name = 'half'").await, 0);
     folder.open().await.close().await;
 }
@@ -130,13 +132,13 @@ async fn a_step_that_fails_leaves_the_version_before() {
 #[tokio::test]
 async fn a_newer_database_is_refused_in_words_and_left_alone() {
     let folder = Folder::new();
-    folder.open_migrated(FOUR).await.unwrap().close().await;
+    folder.open_migrated(FIVE).await.unwrap().close().await;
     let before = fs::read(folder.database()).unwrap();
 
     let error = Store::open(&folder.path(), folder.clock.clone(), options()).await.unwrap_err();
-    assert!(matches!(error, StoreError::TooNew { found: 4, known: 3, .. }));
+    assert!(matches!(error, StoreError::TooNew { found: 5, known: 4, .. }));
     let words = error.to_string();
-    for part in ["toolway.db", "version 4", "versions up to 3", "newer program", "backups"] {
+    for part in ["toolway.db", "version 5", "versions up to 4", "newer program", "backups"] {
         assert!(words.contains(part), "{words}");
     }
     assert!(before == fs::read(folder.database()).unwrap());
@@ -148,10 +150,10 @@ async fn a_newer_version_that_stands_in_the_log_only_is_refused_too() {
     folder.open().await.close().await;
     let mut other = stranger(&folder.database()).await;
     sqlx::raw_sql("PRAGMA user_version = 9").execute(&mut other).await.unwrap();
-    assert_eq!(fs::read(folder.database()).unwrap()[60..64], [0, 0, 0, 3]);
+    assert_eq!(fs::read(folder.database()).unwrap()[60..64], [0, 0, 0, 4]);
 
     let error = Store::open(&folder.path(), folder.clock.clone(), options()).await.unwrap_err();
-    assert!(matches!(error, StoreError::TooNew { found: 9, known: 3, .. }));
+    assert!(matches!(error, StoreError::TooNew { found: 9, known: 4, .. }));
 }
 
 #[tokio::test]
@@ -225,5 +227,5 @@ async fn a_crash_while_the_file_was_made_is_no_obstacle() {
     let claim = format!("PRAGMA application_id = {}", crate::migrate::APPLICATION_ID);
     sqlx::raw_sql(AssertSqlSafe(claim)).execute(&mut stranger(&folder.database()).await).await.unwrap();
     folder.open().await.close().await;
-    assert_eq!(number(&folder.database(), "PRAGMA user_version").await, 3);
+    assert_eq!(number(&folder.database(), "PRAGMA user_version").await, 4);
 }

@@ -4,7 +4,7 @@ use toolway_core::caller::Door;
 use toolway_types::{CallId, Code, PrincipalId, Role};
 
 use super::support::{Folder, NOW, call, json, number, record, success, turn};
-use crate::{CallFilter, CallRow, CallStatus, SessionFilter};
+use crate::{CallFilter, CallRow, CallStatus, SessionFilter, SourceRecord, StoreError};
 
 const VERSION_1: &str = "
     INSERT INTO tokens (id, hash, role, label, created_ms) VALUES ('t-1', zeroblob(32), 'client', 'old', 1);
@@ -129,4 +129,30 @@ async fn a_version_2_backup_takes_the_conversations_of_now_away() {
     assert_eq!(store.sessions().turn("t").await.unwrap(), None);
     assert_eq!(store.rules().list().await.unwrap()[0].name, "night");
     assert_eq!(number(&old.database(), "PRAGMA user_version").await, 2);
+}
+
+const VERSION_3: &str = "
+    INSERT INTO sources VALUES ('phone', 't-3', 'id:1', 'device', 'Phone', NULL, NULL, 1, 2, '[]', 3);
+    INSERT INTO sources VALUES ('desk', 't-3', 'id:2', 'device', 'Desk', NULL, NULL, 1, 2, '[]', NULL);
+";
+
+#[tokio::test]
+async fn in_a_version_3_database_the_identity_of_a_removed_source_becomes_free() {
+    let folder = Folder::new();
+    folder.made_by_version(3, VERSION_3).await;
+    let store = folder.open().await;
+    let sources = store.sources();
+    let [desk, phone]: [SourceRecord; 2] = sources.all().await.unwrap().try_into().unwrap();
+    assert_eq!((phone.removed_ms, desk.removed_ms), (Some(3), None));
+    let again = |record: &SourceRecord, slug: &str| SourceRecord {
+        slug: slug.parse().unwrap(),
+        removed_ms: None,
+        ..record.clone()
+    };
+    let refused = sources.upsert(&again(&desk, "desk-2")).await;
+    assert!(matches!(refused, Err(StoreError::SlugTaken { .. })));
+    let phone_2 = again(&phone, "phone-2");
+    sources.upsert(&phone_2).await.unwrap();
+    assert_eq!(sources.all().await.unwrap(), [desk, phone, phone_2]);
+    store.check().await.unwrap();
 }
