@@ -1,4 +1,4 @@
-//! From what apps declare to the providers that may be asked.
+//! From what apps declare to the providers that may be asked, and those that are refused for what they declare.
 
 use std::collections::BTreeMap;
 
@@ -6,88 +6,66 @@ use crate::bounds::{self, cut};
 use crate::dialect::Dialect;
 use crate::host::{AuthorityOwner, Declaration, Entry, HostError, MetaData};
 use crate::note::Notes;
+use crate::provider::{Provider, State};
 use crate::version;
-
-/// A declared provider: one authority in one dialect.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Candidate {
-    /// The app.
-    pub package: String,
-    /// Its label.
-    pub label: Option<String>,
-    /// Who signed it.
-    pub certificate: Option<String>,
-    /// The authority; empty where none is declared.
-    pub authority: String,
-    /// The dialect, as far as the entry tells it: B where it may be C.
-    pub dialect: Dialect,
-    /// The version of CETP.
-    pub version: Option<u32>,
-    /// The permission that calling it needs.
-    pub permission: Option<String>,
-    /// Why it is not asked at all.
-    pub refused: Option<String>,
-    /// What was noticed.
-    pub notes: Notes,
-}
 
 /// The providers that these declarations stand for, sorted by authority. One authority is one provider: where it is
 /// declared in several ways, CETP goes first.
 ///
 /// # Errors
 /// [`HostError`] where `resolve` has one.
-pub fn candidates(
+pub fn declared(
     declarations: Vec<Declaration>,
     mut resolve: impl FnMut(&str) -> Result<Option<AuthorityOwner>, HostError>,
-) -> Result<Vec<Candidate>, HostError> {
-    let mut found: BTreeMap<(String, String), Candidate> = BTreeMap::new();
-    let mut all: Vec<Candidate> = declarations.into_iter().flat_map(of_declaration).collect();
+) -> Result<Vec<Provider>, HostError> {
+    let mut found: BTreeMap<(String, String), Provider> = BTreeMap::new();
+    let mut all: Vec<Provider> = declarations.into_iter().flat_map(of_declaration).collect();
     all.sort_by(|a, b| (a.dialect, &a.authority, &a.package).cmp(&(b.dialect, &b.authority, &b.package)));
-    for candidate in all {
+    for provider in all {
         // Without an authority, or with another's, an entry is told from others by its package.
-        let key = (candidate.authority.clone(), candidate.package.clone());
+        let key = (provider.authority.clone(), provider.package.clone());
         match found.get_mut(&key) {
-            Some(first) if candidate.dialect != first.dialect => {
-                let also = candidate.dialect;
+            Some(first) if provider.dialect != first.dialect => {
+                let also = provider.dialect;
                 first
                     .notes
                     .flag(None, format!("it is declared as {also} as well; {} is used", first.dialect));
             }
             Some(first) => first.notes.flag(None, "it is declared more than once"),
             None => {
-                found.insert(key, candidate);
+                found.insert(key, provider);
             }
         }
     }
     let mut checked = Vec::new();
-    for mut candidate in found.into_values() {
-        if candidate.refused.is_none() {
-            match resolve(&candidate.authority)? {
-                None => candidate.refused = Some("no provider serves its authority".to_owned()),
-                Some(owner) => check(&mut candidate, owner),
+    for mut provider in found.into_values() {
+        if !provider.is_refused() {
+            match resolve(&provider.authority)? {
+                None => provider.state = State::refused("no provider serves its authority"),
+                Some(owner) => check(&mut provider, owner),
             }
         }
-        checked.push(candidate);
+        checked.push(provider);
     }
     Ok(checked)
 }
 
-fn check(candidate: &mut Candidate, owner: AuthorityOwner) {
-    if owner.package != candidate.package {
-        candidate.refused =
-            Some(format!("its authority belongs to another app, {}", cut(&owner.package, bounds::TEXT)));
+fn check(provider: &mut Provider, owner: AuthorityOwner) {
+    if owner.package != provider.package {
+        let other = cut(&owner.package, bounds::TEXT);
+        provider.state = State::refused(format!("its authority belongs to another app, {other}"));
         return;
     }
     if !owner.exported {
-        candidate.refused = Some("its provider is not exported, so that no other app may call it".to_owned());
+        provider.state = State::refused("its provider is not exported, so that no other app may call it");
         return;
     }
-    candidate.permission = owner.read_permission.or(owner.write_permission);
+    provider.permission = owner.read_permission.or(owner.write_permission);
 }
 
-fn of_declaration(declaration: Declaration) -> Vec<Candidate> {
+fn of_declaration(declaration: Declaration) -> Vec<Provider> {
     let Declaration { package, label, certificate, exported, entry, .. } = declaration;
-    let candidate = |authority: String, dialect| Candidate {
+    let provider = |authority: String, dialect| Provider {
         package: package.clone(),
         label: label.as_deref().map(|label| cut(label, 200)),
         certificate: certificate.clone(),
@@ -95,7 +73,10 @@ fn of_declaration(declaration: Declaration) -> Vec<Candidate> {
         dialect,
         version: None,
         permission: None,
-        refused: None,
+        prefix: None,
+        state: State::Unavailable { reason: "it has not been asked yet".to_owned() },
+        info: None,
+        tools: Vec::new(),
         notes: Notes::default(),
     };
     match entry {
@@ -113,15 +94,15 @@ fn of_declaration(declaration: Declaration) -> Vec<Candidate> {
             });
             vec![match read {
                 Ok((authority, version)) => {
-                    Candidate { version: Some(version), notes, ..candidate(authority, Dialect::Cetp) }
+                    Provider { version: Some(version), notes, ..provider(authority, Dialect::Cetp) }
                 }
                 Err((authority, reason)) => {
-                    Candidate { refused: Some(reason), notes, ..candidate(authority, Dialect::Cetp) }
+                    Provider { state: State::refused(reason), notes, ..provider(authority, Dialect::Cetp) }
                 }
             }]
         }
-        Entry::McpMimeType { authorities } => each(&authorities, |one| candidate(one, Dialect::McpA)),
-        Entry::McpAction { authorities } => each(&authorities, |one| candidate(one, Dialect::McpB)),
+        Entry::McpMimeType { authorities } => each(&authorities, |one| provider(one, Dialect::McpA)),
+        Entry::McpAction { authorities } => each(&authorities, |one| provider(one, Dialect::McpB)),
     }
 }
 
@@ -153,12 +134,12 @@ fn usable(authority: &str) -> Result<(), (String, String)> {
     Err((cut(authority, 255), reason.to_owned()))
 }
 
-fn each(authorities: &str, candidate: impl Fn(String) -> Candidate) -> Vec<Candidate> {
+fn each(authorities: &str, provider: impl Fn(String) -> Provider) -> Vec<Provider> {
     authorities
         .split(';')
         .map(|authority| match usable(authority.trim()) {
-            Ok(()) => candidate(authority.trim().to_owned()),
-            Err((authority, reason)) => Candidate { refused: Some(reason), ..candidate(authority) },
+            Ok(()) => provider(authority.trim().to_owned()),
+            Err((authority, reason)) => Provider { state: State::refused(reason), ..provider(authority) },
         })
         .collect()
 }

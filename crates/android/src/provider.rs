@@ -4,7 +4,6 @@ use toolway_types::SpecDocument;
 
 use crate::cetp::ProviderInfo;
 use crate::dialect::Dialect;
-use crate::discovery::Candidate;
 use crate::naming::Owner;
 use crate::note::Notes;
 
@@ -36,7 +35,14 @@ pub enum State {
     },
 }
 
-/// One provider.
+impl State {
+    /// Refused, with nothing that could be done about it here.
+    pub fn refused(reason: impl Into<String>) -> Self {
+        Self::Refused { reason: reason.into(), hint: None }
+    }
+}
+
+/// One provider: one authority in one dialect.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Provider {
     /// The app.
@@ -45,9 +51,9 @@ pub struct Provider {
     pub label: Option<String>,
     /// Who signed it.
     pub certificate: Option<String>,
-    /// The authority.
+    /// The authority; empty where none is declared.
     pub authority: String,
-    /// How it is spoken to.
+    /// How it is spoken to. Before it has answered, B stands for C as well.
     pub dialect: Dialect,
     /// The version of CETP that it speaks.
     pub version: Option<u32>,
@@ -66,40 +72,16 @@ pub struct Provider {
 }
 
 impl Provider {
-    /// Of what was declared, before anything was asked.
-    #[must_use]
-    pub fn declared(candidate: Candidate, state: State) -> Self {
-        let Candidate {
-            package,
-            label,
-            certificate,
-            authority,
-            dialect,
-            version,
-            permission,
-            notes,
-            refused: _,
-        } = candidate;
-        Self {
-            package,
-            label,
-            certificate,
-            authority,
-            dialect,
-            version,
-            permission,
-            prefix: None,
-            state,
-            info: None,
-            tools: Vec::new(),
-            notes,
-        }
-    }
-
     /// What to call it in messages to people.
     #[must_use]
     pub fn title(&self) -> &str {
         self.label.as_deref().filter(|label| !label.trim().is_empty()).unwrap_or(&self.package)
+    }
+
+    /// Whether it is not to be asked.
+    #[must_use]
+    pub fn is_refused(&self) -> bool {
+        matches!(self.state, State::Refused { .. })
     }
 
     /// Whose its name is.

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use crate::bundle::Bundle;
 use crate::cetp;
 use crate::dialect::Dialect;
-use crate::discovery::{Candidate, candidates};
+use crate::discovery::declared;
 use crate::failure::ProviderFailure;
 use crate::host::{CallFailure, HostError};
 use crate::listed::Listed;
@@ -79,7 +79,7 @@ impl Scan {
                 if let Some(packages) = &packages {
                     declarations.retain(|declaration| packages.contains(&declaration.package));
                 }
-                candidates(declarations, |authority| host.resolve(authority))
+                declared(declarations, |authority| host.resolve(authority))
             })
             .await
             .map_err(|_| ScanError::Overdue)??;
@@ -89,13 +89,13 @@ impl Scan {
             open: BTreeMap::new(),
             answered: BTreeMap::new(),
         };
-        for candidate in found {
-            *scan.open.entry(candidate.package.clone()).or_default() += 1;
-            if candidate.refused.is_none() {
-                scan.declared.push((owner(&candidate), candidate.label.clone()));
+        for provider in found {
+            *scan.open.entry(provider.package.clone()).or_default() += 1;
+            if !provider.is_refused() {
+                scan.declared.push((provider.owner(), provider.label.clone()));
             }
             let reach = reach.clone();
-            scan.asked.spawn(async move { list(&reach, candidate, patience).await });
+            scan.asked.spawn(async move { list(&reach, provider, patience).await });
         }
         Ok(scan)
     }
@@ -151,79 +151,65 @@ impl Scan {
     }
 }
 
-fn owner(candidate: &Candidate) -> Owner {
-    Owner {
-        package: candidate.package.clone(),
-        authority: candidate.authority.clone(),
-        certificate: candidate.certificate.clone(),
-    }
-}
-
 /// Asks one provider for its tools, and for what it says of itself.
-async fn list(reach: &Reach, candidate: Candidate, patience: Duration) -> Provider {
-    if let Some(reason) = candidate.refused.clone() {
-        return Provider::declared(candidate, State::Refused { reason, hint: None });
+async fn list(reach: &Reach, mut provider: Provider, patience: Duration) -> Provider {
+    if provider.is_refused() {
+        return provider;
     }
-    let method = match candidate.dialect {
+    let method = match provider.dialect {
         Dialect::Cetp => cetp::LIST_TOOLS,
         Dialect::McpA | Dialect::McpB | Dialect::McpC => mcp::GET_TOOL_INFO,
     };
-    let answer = ask(reach, &candidate, method, patience).await;
-    let answer = match answer {
+    let answer = match ask(reach, &provider, method, patience).await {
         Ok(answer) => answer,
         Err(unreached) => {
-            let state = of_unreached(&unreached, &candidate);
-            return Provider::declared(candidate, state);
+            provider.state = of_unreached(&unreached, provider.permission.as_deref());
+            return provider;
         }
     };
-    let read = match candidate.dialect {
+    let read = match provider.dialect {
         Dialect::Cetp => cetp::read_list(answer.as_ref()).map(|listed| (Dialect::Cetp, listed)),
         found_as => mcp::read_info(answer.as_ref(), found_as),
     };
     match read {
         Ok((dialect, Listed { tools, notes })) => {
-            let info = match dialect {
-                Dialect::Cetp => info(reach, &candidate, patience).await,
-                _ => None,
-            };
-            let mut provider = Provider::declared(candidate, State::Ready);
+            if dialect == Dialect::Cetp {
+                provider.info = info(reach, &provider, patience).await;
+            }
+            provider.state = State::Ready;
             provider.dialect = dialect;
-            provider.info = info;
             provider.tools = tools;
             provider.notes.extend(notes);
             if provider.tools.is_empty() {
                 provider.notes.flag(None, "it offers no usable tool");
             }
-            provider
         }
-        Err(failure) => {
-            let state = of_failure(failure);
-            Provider::declared(candidate, state)
-        }
+        Err(failure) => provider.state = of_failure(failure),
     }
+    provider
 }
 
 /// It only reads, whichever dialect: nobody's tool runs.
 async fn ask(
     reach: &Reach,
-    candidate: &Candidate,
+    provider: &Provider,
     method: &str,
     patience: Duration,
 ) -> Result<Option<Bundle>, Unreached> {
     let effort = Effort { repeatable: true, launch: false };
-    reach.call(&candidate.package, &candidate.authority, method, None, patience, effort).await
+    reach.call(&provider.package, &provider.authority, method, None, patience, effort).await
 }
 
-async fn info(reach: &Reach, candidate: &Candidate, patience: Duration) -> Option<cetp::ProviderInfo> {
-    let answer = ask(reach, candidate, cetp::GET_PROVIDER_INFO, patience).await.ok()?;
+async fn info(reach: &Reach, provider: &Provider, patience: Duration) -> Option<cetp::ProviderInfo> {
+    let answer = ask(reach, provider, cetp::GET_PROVIDER_INFO, patience).await.ok()?;
     cetp::read_info(answer.as_ref())
 }
 
 /// What it means for the provider's row that no answer came.
-fn of_unreached(unreached: &Unreached, candidate: &Candidate) -> State {
+fn of_unreached(unreached: &Unreached, permission: Option<&str>) -> State {
     match unreached {
         Unreached::Failure(CallFailure::Security(message)) => State::Refused {
-            reason: match &candidate.permission {
+            reason: match permission {
                 Some(permission) => format!("calling it needs the permission {permission}: {message}"),
                 None => message.clone(),
             },
