@@ -53,6 +53,12 @@ pub trait ProviderHost: Send + Sync + 'static {
     /// [`HostError`] where the system could not be asked.
     fn open_authorization(&self, package: &str, action: &str) -> Result<bool, HostError>;
 
+    /// What a person can do where a call was refused for want of a permission.
+    fn way_out(&self) -> &'static str {
+        "grant this app the permission; where no app defines it, or another app was installed first, install the \
+         variant of the bridge that fits"
+    }
+
     /// From now on tells which packages were added, replaced, removed or changed, until `changes` is told
     /// that nobody listens any more ([`PackageChanges::is_over`]).
     ///

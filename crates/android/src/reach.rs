@@ -59,6 +59,12 @@ impl Reach {
         self.workers.stuck_in(authority)
     }
 
+    /// What a person can do where a call was refused for want of a permission.
+    #[must_use]
+    pub fn way_out(&self) -> &'static str {
+        self.host.way_out()
+    }
+
     /// Asks the system something.
     ///
     /// # Errors

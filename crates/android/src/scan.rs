@@ -163,7 +163,7 @@ async fn list(reach: &Reach, mut provider: Provider, patience: Duration) -> Prov
     let answer = match ask(reach, &provider, method, patience).await {
         Ok(answer) => answer,
         Err(unreached) => {
-            provider.state = of_unreached(&unreached, provider.permission.as_deref());
+            provider.state = of_unreached(&unreached, provider.permission.as_deref(), reach.way_out());
             return provider;
         }
     };
@@ -206,18 +206,14 @@ async fn info(reach: &Reach, provider: &Provider, patience: Duration) -> Option<
 }
 
 /// What it means for the provider's row that no answer came.
-fn of_unreached(unreached: &Unreached, permission: Option<&str>) -> State {
+fn of_unreached(unreached: &Unreached, permission: Option<&str>, way_out: &str) -> State {
     match unreached {
         Unreached::Failure(CallFailure::Security(message)) => State::Refused {
             reason: match permission {
                 Some(permission) => format!("calling it needs the permission {permission}: {message}"),
                 None => message.clone(),
             },
-            hint: Some(
-                "grant this app the permission; where no app defines it, or another app was installed first, \
-                 install the variant of the bridge that fits"
-                    .to_owned(),
-            ),
+            hint: Some(way_out.to_owned()),
         },
         Unreached::Missed(missed @ (Missed::Overdue | Missed::Hanging)) => {
             State::Unavailable { reason: format!("{missed}; it is left out until it does") }

@@ -357,8 +357,7 @@ fn a4_a_guarded_provider_is_refused_with_the_way_out_and_never_runs() {
         Err(CallFailure::Security(
             "Permission Denial: opening provider com.example.finance.clawseed.FinanceToolProvider from (null) \
              (pid=4712, uid=2000) requires com.clawseed.permission.ACCESS_TOOLS or \
-             com.clawseed.permission.ACCESS_TOOLS. adb's shell holds no permission of apps: call it from the bridge \
-             app on the phone, or use an emulator whose shell is root's (adb root)"
+             com.clawseed.permission.ACCESS_TOOLS. adb's shell holds no permission of apps"
                 .to_owned()
         ))
     );
@@ -370,6 +369,7 @@ fn a4_a_guarded_provider_is_refused_with_the_way_out_and_never_runs() {
         "{refused:?}"
     );
     assert_eq!(bench.phone.received(), []);
+    assert!(bench.host.way_out().contains("the bridge app on the phone"));
 }
 
 #[test]
@@ -407,6 +407,10 @@ fn an_mcp_tool_is_read_but_its_map_can_t_be_sent() {
         ))
     );
     assert_eq!(bench.phone.received().len(), 1);
+    let info = call("com.example.weather.mcptool", mcp::GET_TOOL_INFO, None);
+    let refused = bench.host.clone().for_calls().call(&info).unwrap_err();
+    assert!(matches!(refused, CallFailure::Security(_)), "{refused:?}");
+    assert_eq!(bench.phone.received().len(), 1, "it is not even asked");
 }
 
 #[test]

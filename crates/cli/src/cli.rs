@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    agents, approvals, backup, calls, chat, completions, config, device, devices, doctor, grants, man,
+    agents, android, approvals, backup, calls, chat, completions, config, device, devices, doctor, grants, man,
     models, pair, policy, prices, restore, secrets, serve, sessions, tokens, tools, usage, version,
 };
 use crate::context::Context;
@@ -50,6 +50,9 @@ pub(crate) enum Command {
     /// Who offers tools: list, show, rename, revoke
     #[command(subcommand)]
     Devices(devices::DevicesCommand),
+    /// App providers on a phone that adb reaches, or in an APK: scan, call, check
+    #[command(subcommand)]
+    Android(android::AndroidCommand),
     /// Model providers: add, list, remove, test; presets lists those that are known
     #[command(subcommand)]
     Models(models::ModelsCommand),
@@ -112,6 +115,7 @@ pub(crate) fn run(command: Command, context: &Context) -> Done {
         Command::Device(args) => wait(device::run(args, context)),
         Command::Tools(command) => wait(tools::run(command, context)),
         Command::Devices(command) => wait(devices::run(command, context)),
+        Command::Android(command) => wait(android::run(command, context)),
         Command::Models(command) => wait(models::run(command, context)),
         Command::Prices(command) => wait(prices::run(command, context)),
         Command::Agents(command) => wait(agents::run(command, context)),

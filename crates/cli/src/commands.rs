@@ -1,6 +1,7 @@
 //! One file a command: its flags and what it does. Dispatch is in [`crate::cli`].
 
 pub(crate) mod agents;
+pub(crate) mod android;
 pub(crate) mod approvals;
 pub(crate) mod backup;
 pub(crate) mod calls;

@@ -102,6 +102,11 @@ impl DataFolder {
         self.path.join("devices")
     }
 
+    /// The names that apps on phones were given, for `toolway device --android`.
+    pub(crate) fn app_names(&self) -> PathBuf {
+        self.path.join("app-names.json")
+    }
+
     /// Tools that the owner defines.
     pub(crate) fn tools(&self) -> PathBuf {
         toolway_gateway::toolbox::OwnTools::folder(&self.path)

@@ -49,7 +49,10 @@ const NEXT: &str = "--toolway-next--";
 
 /// A phone that `adb` reaches. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct AdbHost(Arc<Inner>);
+pub struct AdbHost {
+    inner: Arc<Inner>,
+    is_for_calls: bool,
+}
 
 #[derive(Debug)]
 struct Inner {
@@ -83,7 +86,14 @@ impl AdbHost {
     /// The phone with this serial number, or the only one there is. Nothing is run yet.
     #[must_use]
     pub fn new(program: AdbProgram, serial: Option<String>) -> Self {
-        Self(Arc::new(Inner { phone: Phone::new(program, serial), known: Mutex::default() }))
+        let inner = Inner { phone: Phone::new(program, serial), known: Mutex::default() };
+        Self { inner: Arc::new(inner), is_for_calls: false }
+    }
+
+    /// For offering tools: providers whose tools can't be called in this way are refused when they are asked for them.
+    #[must_use]
+    pub fn for_calls(self) -> Self {
+        Self { is_for_calls: true, ..self }
     }
 
     /// Which phone it is.
@@ -91,8 +101,8 @@ impl AdbHost {
     /// # Errors
     /// [`HostError`] where there is none, or several, or it can't be used.
     pub fn info(&self) -> Result<PhoneInfo, HostError> {
-        let Facts { api_level, is_root, model, .. } = self.0.phone.facts()?;
-        Ok(PhoneInfo { serial: self.0.phone.serial()?, model, api_level, is_root })
+        let Facts { api_level, is_root, model, .. } = self.inner.phone.facts()?;
+        Ok(PhoneInfo { serial: self.inner.phone.serial()?, model, api_level, is_root })
     }
 
     /// Which app defines a permission; nothing where none does.
@@ -100,7 +110,7 @@ impl AdbHost {
     /// # Errors
     /// [`HostError`] where the phone could not be asked.
     pub fn permission(&self, name: &str) -> Result<Option<PermissionOwner>, HostError> {
-        let said = self.0.phone.ask(&format!("dumpsys package permission {}", word(name)))?;
+        let said = self.inner.phone.ask(&format!("dumpsys package permission {}", word(name)))?;
         Ok(packages::permission(&said, name))
     }
 
@@ -109,7 +119,7 @@ impl AdbHost {
     /// # Errors
     /// [`HostError`] where the phone could not be asked, or the APK can't be read.
     pub fn apk(&self, package: &str) -> Result<Option<Apk>, HostError> {
-        let inner = &self.0;
+        let inner = &self.inner;
         let Some(installed) = inner.installed()?.remove(package) else { return Ok(None) };
         match &*inner.apk(&installed)? {
             Ok(apk) => Ok(Some(apk.clone())),
@@ -120,7 +130,7 @@ impl AdbHost {
     /// The apps whose manifest could not be read, and why.
     #[must_use]
     pub fn unread(&self) -> Vec<(String, String)> {
-        let known = self.0.known.lock();
+        let known = self.inner.known.lock();
         let why = |installed: &Installed| {
             let read = known.apks.get(&(installed.path.clone(), installed.version.clone()))?;
             read.as_ref().as_ref().err().cloned()
@@ -271,20 +281,22 @@ fn unreadable(component: &ComponentName, why: &str) -> Declaration {
 
 impl ProviderHost for AdbHost {
     fn discover(&self, packages: Option<&[String]>) -> Result<Vec<Declaration>, HostError> {
-        let (services, providers) = self.0.look()?;
-        self.0.declarations(&services, &providers, packages)
+        let (services, providers) = self.inner.look()?;
+        self.inner.declarations(&services, &providers, packages)
     }
 
     fn resolve(&self, authority: &str) -> Result<Option<AuthorityOwner>, HostError> {
         let named = |known: &Known| known.authorities.get(authority).cloned();
-        let mut component = named(&self.0.known.lock());
+        let mut component = named(&self.inner.known.lock());
         if component.is_none() {
-            self.0.look()?;
-            component = named(&self.0.known.lock());
+            self.inner.look()?;
+            component = named(&self.inner.known.lock());
         }
         let Some(ComponentName { package, class }) = component else { return Ok(None) };
-        let Some(installed) = self.0.known.lock().installed.get(&package).cloned() else { return Ok(None) };
-        let apk = self.0.apk(&installed)?;
+        let Some(installed) = self.inner.known.lock().installed.get(&package).cloned() else {
+            return Ok(None);
+        };
+        let apk = self.inner.apk(&installed)?;
         let provider =
             apk.as_ref().as_ref().ok().and_then(|apk| {
                 apk.manifest.providers.iter().find(|provider| provider.component.class == class)
@@ -300,9 +312,12 @@ impl ProviderHost for AdbHost {
     }
 
     fn call(&self, call: &HostCall) -> Result<Option<Bundle>, CallFailure> {
-        let phone = &self.0.phone;
+        let phone = &self.inner.phone;
         // What can't be passed is refused before anything is asked of the phone.
         content::command(call, 0, Escaping::Backslash)?;
+        if self.is_for_calls && call.method == mcp::GET_TOOL_INFO {
+            return Err(CallFailure::Security(content::NO_MAPS.to_owned()));
+        }
         let Facts { user, is_root, .. } = phone.facts()?;
         let escaping = if content::needs_escaping(call) { phone.escaping()? } else { Escaping::Backslash };
         let command = content::command(call, user, escaping)?;
@@ -314,10 +329,9 @@ impl ProviderHost for AdbHost {
             }
         })?;
         content::answer(&said.stdout, &said.stderr, &call.method).map_err(|failure| match failure {
-            CallFailure::Security(said) if !is_root => CallFailure::Security(format!(
-                "{said}. adb's shell holds no permission of apps: call it from the bridge app on the phone, or use \
-                 an emulator whose shell is root's (adb root)"
-            )),
+            CallFailure::Security(said) if !is_root => {
+                CallFailure::Security(format!("{said}. adb's shell holds no permission of apps"))
+            }
             other => other,
         })
     }
@@ -328,15 +342,19 @@ impl ProviderHost for AdbHost {
     }
 
     fn launch(&self, package: &str) -> Result<bool, HostError> {
-        self.0.start("android.intent.action.MAIN", Some("android.intent.category.LAUNCHER"), package)
+        self.inner.start("android.intent.action.MAIN", Some("android.intent.category.LAUNCHER"), package)
     }
 
     fn open_authorization(&self, package: &str, action: &str) -> Result<bool, HostError> {
-        self.0.start(action, None, package)
+        self.inner.start(action, None, package)
+    }
+
+    fn way_out(&self) -> &'static str {
+        "call it from the bridge app on the phone; or use an emulator whose shell is root's (adb root)"
     }
 
     fn watch(&self, changes: PackageChanges) -> Result<(), HostError> {
-        let inner = Arc::clone(&self.0);
+        let inner = Arc::clone(&self.inner);
         std::thread::Builder::new()
             .name("adb packages".to_owned())
             .spawn(move || watch::watch(&inner, &changes))

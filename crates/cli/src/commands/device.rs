@@ -1,6 +1,7 @@
 //! `toolway device`: offers this computer's tools to a gateway. It pairs once; what it keeps of that lies in the
 //! data folder, so that later it needs no code.
 
+mod android;
 mod credentials;
 mod says;
 
@@ -37,6 +38,12 @@ pub(crate) struct DeviceArgs {
     /// TOML file that defines commands as further tools
     #[arg(long, value_name = "FILE")]
     tools: Option<PathBuf>,
+    /// Offer the apps of a phone as well that adb reaches: those that need no permission to be called
+    #[arg(long)]
+    android: bool,
+    /// Serial number of that phone, as `adb devices` shows it; may be left out where there is only one
+    #[arg(long, value_name = "SERIAL", requires = "android")]
+    serial: Option<String>,
     /// File that holds a device's token, instead of pairing
     #[arg(
         long,
@@ -64,6 +71,10 @@ pub(crate) async fn run(args: DeviceArgs, context: &Context) -> Done {
     if let Some(path) = &args.tools {
         tools.extend(host::command_tools(path, &context.environment)?);
     }
+    let apps = match args.android {
+        true => Some(android::Apps::new(args.serial.as_deref(), context)?),
+        false => None,
+    };
     let credentials = credentials(&args, context).await?;
     let url: GatewayUrl = credentials
         .gateway
@@ -78,11 +89,12 @@ pub(crate) async fn run(args: DeviceArgs, context: &Context) -> Done {
         .name(&credentials.name)
         .platform(host::platform())
         .app_version(env!("CARGO_PKG_VERSION"))
-        .tools(tools)
+        .tools(tools.clone())
         .build()
         .map_err(|error| of_build(&error))?;
     let mut status = device.handle().status();
     let stop = CancellationToken::new();
+    let mut apps = apps.map(|apps| apps.start(device.handle(), tools, context));
     let running = tokio::spawn(device.run(stop.clone()));
     let mut says = says::Says::new(&context.printer, url.to_string());
     let mut signals = signals::Signals::new()?;
@@ -102,6 +114,7 @@ pub(crate) async fn run(args: DeviceArgs, context: &Context) -> Done {
                     Failure::new(stopped.to_string()).code(says::code(&stopped)).hint(stopped.hint())
                 });
             }
+            said = android::next(&mut apps) => said?,
             // Also where the terminal is closed: there are no files to read again.
             _ = signals.next() => {
                 if stop.is_cancelled() {

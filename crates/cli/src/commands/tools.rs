@@ -1,9 +1,9 @@
 //! `toolway tools`: what can be called, calling it by hand, what changed about it, and tools of the owner's own.
 
-mod call;
+pub(crate) mod call;
 mod changes;
 mod conversion;
-mod outcome;
+pub(crate) mod outcome;
 pub(crate) mod own;
 mod trial;
 

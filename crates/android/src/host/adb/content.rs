@@ -12,6 +12,8 @@ use super::quoting::{Escaping, word};
 use crate::bundle::{Bundle, Value};
 use crate::host::{CallFailure, HostCall};
 
+/// Why tools of the MCP dialects can't be called.
+pub(super) const NO_MAPS: &str = "their arguments are a map, which can't be passed over adb: tools of the MCP dialects can be called from an app only";
 /// Longest command line: the client takes 64 KiB for a service's name.
 const LONGEST: usize = 60_000;
 

@@ -23,7 +23,8 @@ impl ComponentName {
     pub(super) fn parse(text: &str) -> Option<Self> {
         let (package, class) = text.split_once('/')?;
         let is_name = |text: &str| {
-            !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '$' | '-'))
+            !text.is_empty()
+                && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '$' | '-'))
         };
         if !is_name(package) || !is_name(class) {
             return None;

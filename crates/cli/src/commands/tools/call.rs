@@ -83,7 +83,7 @@ pub(super) async fn run(args: &CallArgs, context: &Context) -> Done {
 }
 
 /// The arguments as they were given, if they are a JSON object.
-pub(super) fn arguments(given: &str) -> Done<RawJson> {
+pub(crate) fn arguments(given: &str) -> Done<RawJson> {
     let mut text = given.to_owned();
     if given == "-" {
         text.clear();

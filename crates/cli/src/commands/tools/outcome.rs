@@ -10,7 +10,7 @@ use crate::report::{Done, Failure};
 
 /// Where more can be read about a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Recorded {
+pub(crate) enum Recorded {
     /// In the gateway's record.
     ByGateway,
     /// Nowhere: it was a trial.
@@ -57,7 +57,7 @@ impl Outcome {
 }
 
 /// Prints a result; an error becomes the command's own.
-pub(super) fn show(answer: &str, recorded: Recorded, context: &Context) -> Done {
+pub(crate) fn show(answer: &str, recorded: Recorded, context: &Context) -> Done {
     let outcome = Outcome::read(answer)?;
     if context.printer.json {
         context.printer.raw_json(answer)?;
