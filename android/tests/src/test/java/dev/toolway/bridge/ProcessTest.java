@@ -1,0 +1,106 @@
+package dev.toolway.bridge;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertTrue;
+
+import dev.toolway.foreign.EchoByAction;
+import dev.toolway.foreign.FinanceByHand;
+import dev.toolway.host.ProviderRow;
+import dev.toolway.phone.Manifests;
+import dev.toolway.phone.ProviderProcess;
+import org.json.JSONObject;
+import org.junit.Test;
+
+/** Processes that end, and that the system does not start. */
+public class ProcessTest extends BridgeTest {
+    private static final String AUTHORITY = "com.example.finance.tools";
+    private static final String TOOL = "finance__get_portfolio_holdings";
+
+    private ProviderProcess install() {
+        phone.install(Manifests.apk("com.example.finance", "Finance",
+            Manifests.cetp(".S", FinanceByHand.class.getName(), AUTHORITY, "1")
+                + "<activity android:name=\".Main\" android:exported=\"true\"><intent-filter>"
+                + "<action android:name=\"android.intent.action.MAIN\" />"
+                + "<category android:name=\"android.intent.category.LAUNCHER\" /></intent-filter></activity>"));
+        return phone.process(AUTHORITY);
+    }
+
+    private ProviderProcess installed() {
+        ProviderProcess process = install();
+        shell();
+        awaitTools(TOOL);
+        return process;
+    }
+
+    @Test
+    public void a_process_that_has_ended_is_started_again() {
+        ProviderProcess process = installed();
+        process.kill();
+        success(call(TOOL));
+        assertEquals(2, process.starts());
+    }
+
+    @Test
+    public void a_process_that_must_be_woken_is_woken() {
+        ProviderProcess process = installed();
+        process.startsOnlyForStableClients();
+        success(call(TOOL));
+        assertEquals(2, process.starts());
+        assertNothingOpened();
+    }
+
+    @Test
+    public void a_process_that_dies_in_mid_call_is_called_again_where_that_only_reads() {
+        ProviderProcess process = installed();
+        process.diesInNextTransactions(1);
+        success(call(TOOL));
+        assertEquals(2, process.starts());
+    }
+
+    @Test
+    public void a_process_that_dies_in_mid_call_is_not_called_again_where_that_may_act() {
+        phone.install(Manifests.apk("com.example.echo", "Echo",
+            Manifests.mcpAction(EchoByAction.class.getName(), "com.example.echo.mcp")));
+        shell();
+        awaitTools("echo__echo");
+        ProviderProcess process = phone.process("com.example.echo.mcp");
+        int before = process.transactions();
+        process.diesInNextTransactions(1);
+        JSONObject outcome = failure(call("echo__echo", "text", "once"), "execution_error", "tool_failed");
+        assertTrue("it may have run", outcome.optBoolean("dispatched"));
+        assertEquals(before + 1, process.transactions());
+    }
+
+    @Test
+    public void a_process_that_is_not_started_makes_its_app_unavailable_and_opens_nothing() {
+        ProviderProcess process = installed();
+        process.neverStarts();
+        JSONObject outcome = failure(call(TOOL), "execution_error", "tool_failed");
+        assertTrue(outcome.toString(), outcome.optBoolean("retryable"));
+        shell().row(AUTHORITY, ProviderRow.State.UNAVAILABLE);
+        assertNothingOpened();
+        process.startsAgain();
+        phone.changed("com.example.finance");
+        awaitTools(TOOL);
+        success(call(TOOL));
+    }
+
+    @Test
+    public void an_app_is_opened_for_a_call_where_that_is_allowed() {
+        ProviderProcess process = install();
+        start(options().launchApps(true));
+        awaitTools(TOOL);
+        process.neverStarts();
+        failure(call(TOOL), "execution_error", "tool_failed");
+        assertOpened("com.example.finance", "com.example.finance.Main");
+    }
+
+    @Test
+    public void an_app_is_never_opened_to_be_listed() {
+        ProviderProcess process = install();
+        process.neverStarts();
+        start(options().launchApps(true));
+        shell().row(AUTHORITY, ProviderRow.State.UNAVAILABLE);
+        assertNothingOpened();
+    }
+}
