@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use toolway_types::CallId;
 
@@ -63,6 +64,8 @@ struct Shared {
     /// When the tool began, in microseconds of the clock, plus one; 0 before that.
     began_us: AtomicU64,
     progress: Option<ProgressSink>,
+    /// What was last reported: how far, of how much.
+    reported: Mutex<(f64, Option<f64>)>,
 }
 
 impl std::fmt::Debug for Shared {
@@ -84,6 +87,7 @@ impl CallContext {
             queued_us: AtomicU64::new(0),
             began_us: AtomicU64::new(0),
             progress,
+            reported: Mutex::default(),
         };
         Self { shared: Arc::new(shared) }
     }
@@ -131,6 +135,7 @@ impl CallContext {
     pub fn progress(&self, progress: Progress) {
         self.shared.clock.touch();
         if let Some(sink) = &self.shared.progress {
+            *self.shared.reported.lock() = (progress.progress, progress.total);
             sink(progress);
         }
     }
@@ -138,6 +143,14 @@ impl CallContext {
     /// A person is being asked: stops the clock until [`CallContext::progress`] or [`CallContext::resume`].
     pub fn wait_for_person(&self) {
         self.shared.clock.stop();
+    }
+
+    /// Tells whoever watches something that is no sign of life: a report in these words, as far as the last one.
+    pub fn say(&self, words: String) {
+        if let Some(sink) = &self.shared.progress {
+            let (progress, total) = *self.shared.reported.lock();
+            sink(Progress { progress, total, message: Some(words), content: Vec::new() });
+        }
     }
 
     /// A sign of life without a report; ends a wait for a person.

@@ -214,7 +214,8 @@ async fn rename(
 /// Remove a device
 ///
 /// Closes its connections and takes its tools away. A token that was only for it is revoked, so that it can't
-/// come back. Its id is never given to another device.
+/// come back. With a token that stays good (of several devices, or the owner's) it can, as another device of
+/// another id. Its id is never given to another device.
 #[utoipa::path(
     delete,
     path = "/api/devices/{id}",

@@ -19,6 +19,8 @@ use crate::sources::seat::Seat;
 
 /// Messages with more tools or bytes than this are compiled on a thread for blocking work.
 const COMPILE_APART: (usize, usize) = (32, 32 << 10);
+/// Of what a person is asked on a device no more is passed on, in characters.
+const MAX_QUESTION: usize = 2000;
 
 pub(super) async fn register(peer: &mut Peer, message: RegisterTools) -> Result<(), Close> {
     if !peer.token.role().may_offer_tools() {
@@ -154,9 +156,23 @@ pub(super) async fn progress(peer: &mut Peer, progress: ToolProgress) -> Result<
 
 pub(super) async fn waiting(peer: &mut Peer, waiting: ToolWaiting) -> Result<(), Close> {
     if let Some(seat) = peer.seat() {
-        seat.waiting(&waiting.id);
+        seat.waiting(&waiting.id, || question(waiting.prompt, waiting.hint));
     }
     Ok(())
+}
+
+/// What a person is asked, for whoever waits for the call: the question, and after it where to answer.
+fn question(prompt: Option<String>, hint: Option<String>) -> Option<String> {
+    let said = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
+    let mut question = match (said(prompt), said(hint)) {
+        (None, None) => return None,
+        (Some(text), None) | (None, Some(text)) => text,
+        (Some(prompt), Some(hint)) => format!("{prompt} ({hint})"),
+    };
+    if let Some((end, _)) = question.char_indices().nth(MAX_QUESTION) {
+        question.truncate(end);
+    }
+    Some(question)
 }
 
 fn answer(peer: &Peer, id: &str, reply: impl FnOnce() -> Result<ToolOutput, ToolError>) -> ResultStatus {

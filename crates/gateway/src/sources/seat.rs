@@ -229,10 +229,13 @@ impl Seat {
         }
     }
 
-    /// A person is being asked on the device.
-    pub(crate) fn waiting(&self, id: &str) {
+    /// A person is being asked on the device, in these words; unknown calls are ignored.
+    pub(crate) fn waiting(&self, id: &str, words: impl FnOnce() -> Option<String>) {
         if let Some(context) = self.context(id) {
             context.wait_for_person();
+            if let Some(words) = words() {
+                context.say(words);
+            }
         }
     }
 

@@ -54,4 +54,6 @@ mod tokens;
 #[cfg(test)]
 mod turns;
 #[cfg(test)]
+mod waiting;
+#[cfg(test)]
 mod websocket;

@@ -187,7 +187,7 @@ impl World {
             }
             Event::AskPerson(at) => {
                 if let Some(call) = self.calls.get(at) {
-                    self.seat.waiting(&call.id.to_string());
+                    self.seat.waiting(&call.id.to_string(), || Some("Allow it?".to_owned()));
                 }
             }
             Event::Cancel(at) => {
