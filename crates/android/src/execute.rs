@@ -37,6 +37,10 @@ pub enum Seen {
     },
 }
 
+/// How much longer than the gateway an app is waited for. A call has one deadline, the gateway's: what it says at
+/// its end counts, and it cancels the call.
+const AFTER_GATEWAY: Duration = Duration::from_secs(1);
+
 /// Makes calls.
 #[derive(Debug, Clone)]
 pub struct Executor {
@@ -119,8 +123,11 @@ impl Executor {
         extras: &Bundle,
         cx: &ToolContext,
     ) -> Result<ToolOutput, Fault> {
-        let patience = cx.remaining().unwrap_or(self.options.call_patience);
-        once(&self.reach, provider, extras, patience, self.options.launch_apps).await
+        let patience = cx.remaining().map_or(self.options.call_patience, |left| left + AFTER_GATEWAY);
+        tokio::select! {
+            result = once(&self.reach, provider, extras, patience, self.options.launch_apps) => result,
+            () = cx.cancelled() => Err(Fault::Unreached(Missed::Overdue.into())),
+        }
     }
 
     fn error(&self, provider: &Provider, tool: &str, fault: Fault) -> ToolError {
