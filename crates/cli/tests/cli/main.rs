@@ -47,3 +47,6 @@ mod support;
 mod terminal;
 #[cfg(test)]
 mod usage;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod waiting;
