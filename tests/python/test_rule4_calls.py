@@ -293,6 +293,21 @@ async def test_rule4_a_person_has_a_bound_in_all(rig):
     assert (await device.expect("tool_call_cancel"))["id"] == request["id"]
 
 
+async def test_rule4_the_caller_is_told_what_a_person_is_asked(rig):
+    """As a tool_progress as far as the last one; nothing where the device says nothing."""
+    _, device, caller, name = rig
+    call = await caller.start(name)
+    request = await device.request()
+    await device.waiting(request["id"], "permission")
+    await device.waiting(request["id"], "authorization", prompt="May I?", hint="in the app")
+    await device.progress(request["id"], 3, total=4)
+    await device.waiting(request["id"], "authorization", prompt="May I?" + "x" * 2_000)
+    await device.result(request["id"], "allowed")
+    check_success(await caller.answer(call), "allowed")
+    told = [(f["progress"], f.get("total"), f.get("message")) for f in caller.seen("tool_progress")]
+    assert told == [(0, None, "May I? (in the app)"), (3, 4, None), (3, 4, "May I?" + "x" * 1_994)]
+
+
 async def test_rule4_waiting_for_anothers_call_stops_no_clock(net, rig):
     _, device, caller, name = rig
     other = await net.v2()

@@ -51,6 +51,18 @@ async def test_source_one_slug_is_never_used_again_after_its_device_is_deleted(n
     assert (await net.v2(name=name)).source != name
 
 
+async def test_source_a_removed_device_whose_token_is_good_is_another_one(net):
+    name, token = unique("again"), await net.pair()
+    await net.v2(token=token, name=unique("other"), device_id="other")
+    for slug in (name, f"{name}-2", f"{name}-3"):
+        device = await net.v2([tool("t")], token=token, device_id="x", name=name)
+        assert device.source == slug
+        assert (await net.revoke_device(slug)).status_code in (200, 204)
+        assert (await device.until_closed())[0] == 4002
+        caller = await net.caller()
+        check_error(await caller.call(f"{slug}__t"), "tool_not_available", dispatched=False)
+
+
 @pytest.mark.parametrize(
     "name",
     [
