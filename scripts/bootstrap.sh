@@ -171,18 +171,18 @@ first_package() {
     printf '%s\n' "$package"
 }
 
-# A JDK, Maven, and what packages and signs Android apps. With an Android SDK its own build-tools do that.
+# A JDK, Maven, and what packages and signs Android apps; an Android SDK's own build-tools will do.
 need_android_tools() {
-    local missing=()
+    local missing=() package
+    if [ -n "${ANDROID_HOME:-}" ]; then
+        PATH="$PATH:$(find "$ANDROID_HOME/build-tools" -mindepth 1 -maxdepth 1 2>/dev/null | sort -V | tail -n 1)"
+    fi
     have_jdk || need_fresh_lists
     have_jdk || missing+=("$(first_package "openjdk-$java_major-jdk-headless" openjdk-21-jdk-headless default-jdk-headless)")
     have mvn || missing+=(maven)
-    # Tests build manifests with aapt, so that it is needed beside an SDK too.
-    have aapt || missing+=(aapt)
-    if [ -z "${ANDROID_HOME:-}" ]; then
-        have zipalign || missing+=(zipalign)
-        have apksigner || missing+=(apksigner)
-    fi
+    for package in aapt zipalign apksigner; do
+        have "$package" || missing+=("$package")
+    done
     [ ${#missing[@]} -eq 0 ] && return 0
     install_packages "what builds Android apps is not all here (a JDK $java_major, Maven, aapt, zipalign, apksigner)" \
         "${missing[@]}"

@@ -91,6 +91,10 @@ java_tests() {
     title "$1"
     local build=$target_dir/android/build reports status
     rm -rf "$build"/*/surefire-reports
+    # Tests build manifests with aapt, which an Android SDK has too.
+    if [ -n "${ANDROID_HOME:-}" ]; then
+        PATH="$PATH:$(find "$ANDROID_HOME/build-tools" -mindepth 1 -maxdepth 1 | sort -V | tail -n 1)"
+    fi
     # A failing test keeps no other from running, so that it is the reports that say what failed.
     mvn -q -B -f android/pom.xml test --fail-at-end -Dmaven.test.failure.ignore=true "-Dtoolway.build=$build" \
         "-Dtoolway.bin=$TOOLWAY_BIN" \
