@@ -31,7 +31,7 @@ maven() { mvn -q -B -f android/pom.xml "-Dtoolway.build=$build" "$@"; }
 
 # Prints the folder of the highest version in folder $1 whose name begins with $2.
 newest() {
-    find "$1" -mindepth 1 -maxdepth 1 -name "$2*" 2>/dev/null | sort -V | tail -n 1
+    find "$1" -mindepth 1 -maxdepth 1 -name "$2*" 2>/dev/null | sort -V | tail -n 1 || true
 }
 
 # Sets `framework`, the classes to compile and link against, and defines `dex` and `package_resources`.

@@ -175,7 +175,7 @@ first_package() {
 need_android_tools() {
     local missing=() package
     if [ -n "${ANDROID_HOME:-}" ]; then
-        PATH="$PATH:$(find "$ANDROID_HOME/build-tools" -mindepth 1 -maxdepth 1 2>/dev/null | sort -V | tail -n 1)"
+        PATH="$PATH:$(find "$ANDROID_HOME/build-tools" -mindepth 1 -maxdepth 1 2>/dev/null | sort -V | tail -n 1 || true)"
     fi
     have_jdk || need_fresh_lists
     have_jdk || missing+=("$(first_package "openjdk-$java_major-jdk-headless" openjdk-21-jdk-headless default-jdk-headless)")
