@@ -157,6 +157,28 @@ fn required(provider: &Provider) -> Option<AuthorizationRequired> {
     }
 }
 
+/// A word for each new connection of the device; nothing more when the device is gone. The status of a connection
+/// changes in other ways too, whenever tools are registered, which is no reason to ask anybody again.
+fn connections(mut status: watch::Receiver<Status>) -> mpsc::Receiver<()> {
+    let (told, connections) = mpsc::channel(1);
+    tokio::spawn(async move {
+        let is_connected = |status: &Status| matches!(status, Status::Connected(_));
+        let mut connected = is_connected(&status.borrow_and_update());
+        loop {
+            tokio::select! {
+                changed = status.changed() => if changed.is_err() { return },
+                () = told.closed() => return,
+            }
+            let before = std::mem::replace(&mut connected, is_connected(&status.borrow_and_update()));
+            if connected && !before {
+                // One that nobody has heard of yet stands for this one too.
+                let _ = told.try_send(());
+            }
+        }
+    });
+    connections
+}
+
 /// The task's own things.
 struct Keeper {
     reach: Reach,
@@ -184,8 +206,7 @@ impl Keeper {
         let mut watching = self.watch().await;
         let mut wanted = Some(Changed::Everything);
         let mut again = AGAIN.0;
-        let mut status = self.device.status();
-        status.mark_unchanged();
+        let mut connections = connections(self.device.status());
         loop {
             if let Some(changed) = wanted.take() {
                 if let Err(fault) = self.ask(changed).await {
@@ -206,11 +227,10 @@ impl Keeper {
                     self.changes.take()
                 }
                 Some(seen) = self.seen.recv() => self.look_at(seen),
-                changed = status.changed() => match changed {
-                    Ok(()) if matches!(*status.borrow_and_update(), Status::Connected(_)) => self.unavailable(),
-                    Ok(()) => None,
+                connection = connections.recv() => match connection {
+                    Some(()) => self.unavailable(),
                     // The device is gone.
-                    Err(_) => return,
+                    None => return,
                 },
             };
         }
