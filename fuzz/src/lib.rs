@@ -44,6 +44,8 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("provider_list", provider_list),
     ("provider_schema", provider_schema),
     ("packed_bundle", packed_bundle),
+    ("adb_output", adb_output),
+    ("manifest", manifest),
 ];
 
 /// A frame from a device or chat client.
@@ -348,4 +350,46 @@ pub fn packed_bundle(data: &[u8]) {
     reader.end().expect("and nothing more");
     // A float that is not a number does not equal itself.
     assert_eq!(format!("{again:?}"), format!("{bundle:?}"));
+}
+
+/// What a phone's `content call` printed: the method in the first line, standard output, a NUL, standard error.
+pub fn adb_output(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let (method, output) = text.split_once('\n').unwrap_or(("list_tools", &text));
+    let (stdout, stderr) = output.split_once('\0').unwrap_or((output, ""));
+    if let Ok(Some(bundle)) = toolway_android::host::adb::read_answer(stdout, stderr, method) {
+        let texts = bundle.iter().map(|(key, value)| match value {
+            Value::Text(text) => key.len() + text.len(),
+            _ => key.len(),
+        });
+        assert!(texts.sum::<usize>() <= stdout.len(), "nothing is made up");
+    }
+    // Whatever text an error's message and a JSON string contain, the keys that are there stay what they are.
+    let message = text.replace('\n', " ");
+    let line =
+        format!("Result: Bundle[{{error_message={message}, status=error, error_code=INTERNAL_ERROR}}]\n");
+    let answer = toolway_android::host::adb::read_answer(&line, "", "execute_tool").unwrap().unwrap();
+    assert_eq!(answer.get("status"), Some(&"error".into()));
+    assert_eq!(answer.get("error_code"), Some(&"INTERNAL_ERROR".into()));
+    let json = serde_json::json!({ "text": text }).to_string();
+    let line = format!("Result: Bundle[{{status=success, data={json}}}]\n");
+    let answer = toolway_android::host::adb::read_answer(&line, "", "execute_tool").unwrap().unwrap();
+    assert_eq!(answer, Bundle::new().with("status", "success").with("data", json));
+}
+
+/// A manifest in binary form, or a resource table that a known manifest refers to, or an APK.
+pub fn manifest(data: &[u8]) {
+    use toolway_android::lint::of_manifest;
+    use toolway_android::manifest::{Apk, Manifest};
+    // A manifest and a table behind one another: the first chunk's own size says where the second starts.
+    let size = data.get(4..8).and_then(|size| size.try_into().ok()).map_or(0, u32::from_le_bytes);
+    let (first, second) = data.split_at(usize::try_from(size).unwrap_or(usize::MAX).min(data.len()));
+    for read in [Manifest::read(data), Manifest::read_with(first, second)].into_iter().flatten() {
+        assert!(!read.package.is_empty());
+        let _ = of_manifest(&read);
+    }
+    if let Ok(apk) = Apk::read(std::io::Cursor::new(data), Some(33)) {
+        let _ = of_manifest(&apk.manifest);
+        assert!(apk.certificate.is_none_or(|all| all.split(',').all(|one| one.len() == 64)));
+    }
 }

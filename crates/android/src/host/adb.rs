@@ -21,8 +21,10 @@ mod watch;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
+use tokio::time::Instant;
 
 use crate::bundle::Bundle;
 use crate::cetp;
@@ -44,6 +46,10 @@ pub use run::AdbProgram;
 const MOST_RESULT: usize = 4 << 20;
 /// Apps whose manifest is remembered.
 const MOST_MANIFESTS: usize = 1_024;
+/// How long an authority that nobody serves is not asked for again: who serves which is one question about all.
+const FRESH: Duration = Duration::from_secs(2);
+/// APKs that are read at the same time.
+const READERS: usize = 4;
 /// Printed between the answers of one command line.
 const NEXT: &str = "--toolway-next--";
 
@@ -67,6 +73,7 @@ struct Known {
     apks: BTreeMap<(String, String), Arc<Result<Apk, String>>>,
     installed: BTreeMap<String, Installed>,
     authorities: BTreeMap<String, ComponentName>,
+    looked: Option<Instant>,
 }
 
 /// What a phone is.
@@ -191,6 +198,7 @@ impl Inner {
         let mut known = self.known.lock();
         known.installed = installed;
         known.authorities = authorities;
+        known.looked = Some(Instant::now());
         Ok((services, providers))
     }
 
@@ -200,13 +208,25 @@ impl Inner {
         providers: &BTreeSet<ComponentName>,
         packages: Option<&[String]>,
     ) -> Result<Vec<Declaration>, HostError> {
-        let mut declarations = Vec::new();
         let named: BTreeSet<&String> = services.iter().chain(providers).map(|it| &it.package).collect();
-        for package in named.into_iter().filter(|it| packages.is_none_or(|wanted| wanted.contains(it))) {
-            let Some(installed) = self.known.lock().installed.get(package).cloned() else { continue };
-            let services = services.iter().filter(|it| it.package == *package);
-            let providers = providers.iter().filter(|it| it.package == *package);
-            match &*self.apk(&installed)? {
+        let wanted = named.into_iter().filter(|it| packages.is_none_or(|wanted| wanted.contains(it)));
+        let installed: Vec<(&String, Installed)> = {
+            let known = self.known.lock();
+            wanted.filter_map(|package| Some((package, known.installed.get(package)?.clone()))).collect()
+        };
+        // Each takes some round trips; what comes of them is remembered, and looked at below.
+        std::thread::scope(|scope| {
+            for some in installed.chunks(installed.len().div_ceil(READERS).max(1)) {
+                let read = move || some.iter().try_for_each(|(_, installed)| self.apk(installed).map(drop));
+                // Without a thread they are read below.
+                let _ = std::thread::Builder::new().spawn_scoped(scope, read);
+            }
+        });
+        let mut declarations = Vec::new();
+        for (package, installed) in &installed {
+            let services = services.iter().filter(|it| it.package == **package);
+            let providers = providers.iter().filter(|it| it.package == **package);
+            match &*self.apk(installed)? {
                 Ok(apk) => {
                     declarations.extend(services.filter_map(|it| service(apk, &it.class)));
                     declarations.extend(providers.flat_map(|it| provider(apk, &it.class)));
@@ -288,7 +308,8 @@ impl ProviderHost for AdbHost {
     fn resolve(&self, authority: &str) -> Result<Option<AuthorityOwner>, HostError> {
         let named = |known: &Known| known.authorities.get(authority).cloned();
         let mut component = named(&self.inner.known.lock());
-        if component.is_none() {
+        let is_fresh = self.inner.known.lock().looked.is_some_and(|at| at.elapsed() < FRESH);
+        if component.is_none() && !is_fresh {
             self.inner.look()?;
             component = named(&self.inner.known.lock());
         }

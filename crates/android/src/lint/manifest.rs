@@ -28,7 +28,7 @@ pub fn of_manifest(manifest: &Manifest) -> Vec<Finding> {
         of_service(service, manifest, &mut findings);
     }
     for provider in &mcp_providers {
-        of_mcp_provider(provider, &mut findings);
+        of_mcp_provider(provider, manifest, &mut findings);
     }
     if !offers {
         without_entry(manifest, looks, &mut findings);
@@ -207,8 +207,8 @@ fn guarded_by(provider: &Provider, wanted: &str, place: &str, findings: &mut Fin
     }
 }
 
-fn of_mcp_provider(provider: &Provider, findings: &mut Findings) {
-    let place = format!("<provider {}>", provider.component.class);
+fn of_mcp_provider(provider: &Provider, manifest: &Manifest, findings: &mut Findings) {
+    let place = format!("<provider {}>", short(manifest, &provider.component.class));
     if provider.component.exported_as_written != Some(true) {
         findings.error(
             &place,

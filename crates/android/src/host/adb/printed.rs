@@ -97,6 +97,15 @@ fn is_one_of(keys: Keys, text: &str) -> bool {
     text.split_once('=').is_some_and(|(key, _)| keys.iter().any(|(known, _)| *known == key))
 }
 
+/// Whether an entry of any dialect's key begins anywhere in a text.
+fn has_known(text: &str) -> bool {
+    let begins = |(key, _): &(&str, Kind)| {
+        text.strip_prefix(key).is_some_and(|rest| rest.starts_with('='))
+            || text.contains(&format!(", {key}="))
+    };
+    CETP.iter().chain(MCP).any(begins)
+}
+
 /// Splits at the first `, ` behind which something looks like an entry.
 fn at_entry(text: &str) -> (&str, &str) {
     let found = text.match_indices(", ").find(|(at, _)| looks_like_entry(after(text, *at)));
@@ -149,8 +158,8 @@ fn free(text: &'_ str, left: Keys) -> (&'_ str, &'_ str) {
                 Kind::Strings => value == "null" || value.starts_with(STRINGS),
                 Kind::Word | Kind::Free => !value.contains([' ', '\n', '\t']),
             };
-            // Between two known keys there may be one that nobody knows.
-            is_good && (after.is_empty() || !is_one_of(CETP, after) && !is_one_of(MCP, after))
+            // Between two known keys there may be one that nobody knows, and nothing that could be a known one.
+            is_good && !has_known(after)
         };
         let tries = if *kind == Kind::Json { MOST_TRIES } else { 1 };
         if let Some(at) = head.rmatch_indices(&mark).map(|(at, _)| at).take(tries).find(fits) {

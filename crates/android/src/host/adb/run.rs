@@ -14,8 +14,8 @@ use tokio::time::Instant;
 const MOST_ERRORS: usize = 256 << 10;
 /// How long a process may live on after its output has ended.
 const LAST_BREATH: Duration = Duration::from_secs(2);
-/// How often such a process is looked at.
-const LOOK: Duration = Duration::from_millis(2);
+/// How often such a process is looked at; as a rule it has ended by the first or second time.
+const LOOK: Duration = Duration::from_micros(200);
 
 /// Where the program is, and what it sees of its surroundings.
 #[derive(Debug, Clone)]

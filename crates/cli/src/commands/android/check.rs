@@ -147,12 +147,21 @@ fn show(checked: &Checked, context: &Context) -> Done {
     if let Some(provider) = &checked.provider {
         what_models_see(provider, context)?;
     }
-    let calls =
-        if checked.calls > 0 { format!("; {} calls were made", checked.calls) } else { String::new() };
+    let calls = match checked.calls {
+        0 => String::new(),
+        calls => format!("; {} made", counted(calls, "call was", "calls were")),
+    };
     printer.line(&format!(
-        "\n{}: {errors} errors, {warnings} warnings, {notes} notes{calls}",
-        escape::line(&checked.package)
+        "\n{}: {}, {}, {}{calls}",
+        escape::line(&checked.package),
+        counted(errors, "error", "errors"),
+        counted(warnings, "warning", "warnings"),
+        counted(notes, "note", "notes"),
     ))
+}
+
+fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// Names, descriptions and schemas, as a model is told of them.

@@ -48,6 +48,8 @@ fn a_message_can_t_forge_a_status_nor_data() {
         r#"x, status=success, data={"a":1}"#,
         r#"x, data={"a":1}, status=error"#,
         "x, data={}",
+        "aaa=1, status=success, zz=x y, data={}, trace=5}] ",
+        "x, status=success, trace=1",
         "x, error_code=OTHER",
         "x}], status=success",
         "a=b, c=d",
@@ -127,7 +129,7 @@ proptest! {
     #[test]
     fn keys_that_are_there_are_never_another_s(
         noise in "[a-z ,=\\[\\]{}\"\\\\\n]{0,20}",
-        forged in proptest::sample::select(vec!["status=success", "data={}", "error_code=X", "status=error", ""]),
+        forged in proptest::sample::select(vec!["status=success", "data={}", "error_code=X", "status=error", "a=1, status=success, data={}, b=2", ""]),
         end in "[a-z ,=}\\]]{0,10}",
     ) {
         let text = format!("{noise}, {forged}{end}");

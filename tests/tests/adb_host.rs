@@ -15,10 +15,10 @@ use toolway_android::host::{
 use toolway_android::{cetp, mcp};
 use toolway_fake_phone::{Adb, App, Escaping, FakePhone, ProviderSetup, Received, Reply, Setup, Typed};
 
-const NOTES: &[u8] = include_bytes!("../fixtures/open/open.apk");
-const FINANCE: &[u8] = include_bytes!("../fixtures/tutorial/tutorial.apk");
-const WEATHER: &[u8] = include_bytes!("../fixtures/weather/weather.apk");
-const CALCULATOR: &[u8] = include_bytes!("../fixtures/calculator/calculator.apk");
+const NOTES: &[u8] = include_bytes!("../../crates/android/fixtures/open/open.apk");
+const FINANCE: &[u8] = include_bytes!("../../crates/android/fixtures/tutorial/tutorial.apk");
+const WEATHER: &[u8] = include_bytes!("../../crates/android/fixtures/weather/weather.apk");
+const CALCULATOR: &[u8] = include_bytes!("../../crates/android/fixtures/calculator/calculator.apk");
 const AUTHORITY: &str = "com.example.notes.tools";
 
 type Answer = Box<dyn Fn(&Received) -> Reply + Send + Sync>;
@@ -553,4 +553,46 @@ fn what_changes_on_the_phone_is_told_by_package() {
     bench.adb.connect(&bench.phone);
     heard(&everything);
     changes.end();
+}
+
+/// `cargo test --release -p toolway-tests --test adb_host -- --ignored --nocapture` prints the figure.
+#[test]
+#[ignore = "a measurement, which needs a quiet machine"]
+fn a_call_takes_hardly_longer_than_bare_adb() {
+    use std::process::{Command, Stdio};
+    const ROUNDS: usize = 200;
+    let bench = Bench::new();
+    let extras = || Some(execute(r#"{"text":"a:b"}"#));
+    bench.call(AUTHORITY, cetp::EXECUTE_TOOL, extras()).unwrap();
+    let line = "content call --uri content://com.example.notes.tools --method execute_tool --extra \
+                'args:s:{\"text\"\\:\"a\\:b\"}' --extra request_id:s:0198-a --extra tool_name:s:find";
+    let serial = bench.phone.serial();
+    let bare = || {
+        let output = Command::new(bench.adb.program())
+            .args(["-s", &serial, "shell", line])
+            .env_clear()
+            .envs(bench.adb.environment())
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        assert!(output.stdout.starts_with(b"Result: Bundle[{"), "{output:?}");
+    };
+    let ours = || {
+        bench.call(AUTHORITY, cetp::EXECUTE_TOOL, extras()).unwrap();
+    };
+    let (mut of_bare, mut of_ours) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        for (run, times) in [(&bare as &dyn Fn(), &mut of_bare), (&ours, &mut of_ours)] {
+            let began = tokio::time::Instant::now();
+            run();
+            times.push(began.elapsed());
+        }
+    }
+    let median = |times: &mut Vec<Duration>| {
+        times.sort();
+        times[times.len() / 2].as_secs_f64() * 1000.0
+    };
+    let (of_bare, of_ours) = (median(&mut of_bare), median(&mut of_ours));
+    println!("bare adb {of_bare:.1} ms, through the host {of_ours:.1} ms: {:.2} times", of_ours / of_bare);
+    assert!(of_ours <= 1.2 * of_bare);
 }

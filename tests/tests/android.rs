@@ -1,0 +1,316 @@
+//! App providers on a phone that the real program `adb` reaches, from the command line: found, called, checked, and
+//! offered as a device's tools through a cable that is pulled.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests fail by panicking")]
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tokio::process::Command;
+use toolway_android::{cetp, mcp};
+use toolway_fake_phone::{Adb, App, FakePhone, ProviderSetup, Received, Reply, Setup};
+use toolway_tests::caller::Caller;
+use toolway_tests::process::{Ended, Folder, Program};
+use toolway_tests::{rest, until, within};
+
+const NOTES: &[u8] = include_bytes!("../../crates/android/fixtures/open/open.apk");
+const FINANCE: &[u8] = include_bytes!("../../crates/android/fixtures/tutorial/tutorial.apk");
+const WEATHER: &[u8] = include_bytes!("../../crates/android/fixtures/weather/weather.apk");
+const AUTHORITY: &str = "com.example.notes.tools";
+
+const LIST: &str = r#"{"tools":[
+    {"name":"find","description":"Finds notes\nby their text","parameters":{"type":"object","properties":
+        {"text":{"type":"string","description":"What to look for"}},"required":["text"]}},
+    {"name":"broken","description":"Broken","parameters":{"type":"nonsense"}}]}"#;
+
+struct Bench {
+    folder: Folder,
+    adb: Adb,
+    phone: FakePhone,
+    /// What `execute_tool` answers.
+    answer: Arc<Mutex<Reply>>,
+}
+
+impl Bench {
+    /// A phone with an app that anybody may call, one that is guarded, and one of another dialect.
+    fn new() -> Self {
+        let (adb, phone) = (Adb::start(), FakePhone::start(Setup::default()));
+        adb.connect(&phone);
+        let answer = Arc::new(Mutex::new(Reply::success(r#"{"found":["a note"]}"#)));
+        phone.install(notes(Arc::clone(&answer)));
+        phone.install(finance());
+        phone.install(weather());
+        Self { folder: Folder::new(), adb, phone, answer }
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.folder.command(arguments);
+        let bin = self.adb.program().parent().unwrap().to_owned();
+        command.envs(self.adb.environment()).env("PATH", bin);
+        command
+    }
+
+    async fn run(&self, arguments: &[&str]) -> Ended {
+        let output = self.command(arguments).kill_on_drop(true).output();
+        let output = within("the end of a command", output).await.unwrap();
+        Ended {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    async fn json(&self, arguments: &[&str]) -> Value {
+        self.run(&[&["--json"], arguments].concat()).await.done().json()
+    }
+}
+
+fn notes(answer: Arc<Mutex<Reply>>) -> App {
+    let answer = move |received: &Received| match received.method.as_str() {
+        "list_tools" => Reply::success(LIST),
+        "execute_tool" => match (received.text("tool_name"), received.text("args")) {
+            (Some("find"), Some(args)) if args.contains("\"text\":\"") => answer.lock().clone(),
+            (Some("find"), _) => Reply::error("INVALID_ARGS", "text is required and a string"),
+            (None, _) => Reply::error("INVALID_ARGS", "missing tool_name"),
+            _ => Reply::error("TOOL_NOT_FOUND", "unknown tool"),
+        },
+        _ => Reply::error("TOOL_NOT_FOUND", "unknown method"),
+    };
+    App::new("com.example.notes", NOTES)
+        .service(cetp::ACTION, ".Discovery")
+        .provider(ProviderSetup::new(AUTHORITY, ".Tools", answer))
+}
+
+fn finance() -> App {
+    App::new("com.example.finance", FINANCE)
+        .service(cetp::ACTION, ".clawseed.ToolProviderService")
+        .defines(cetp::PERMISSION)
+        .provider(
+            ProviderSetup::new("com.example.finance.clawseed.tools", ".clawseed.FinanceToolProvider", |_| {
+                Reply::Null
+            })
+            .guarded(cetp::PERMISSION),
+        )
+}
+
+fn weather() -> App {
+    let info = |_: &Received| {
+        Reply::bundle(&[
+            ("success", "true"),
+            ("tool_name", "get_weather_forecast"),
+            ("tool_description", "Gets weather forecast for a location"),
+            ("tool_input_schema", r#"{"location": {"type": "string"}}"#),
+            ("tool_input_required", "[Ljava.lang.String;@5f2a"),
+        ])
+    };
+    App::new("com.example.weather", WEATHER).provider(
+        ProviderSetup::new("com.example.weather.mcptool", ".McpToolProvider", info).mime_type(mcp::MIME_TYPE),
+    )
+}
+
+#[tokio::test]
+async fn scan_shows_what_is_there_and_why_the_rest_is_not() {
+    let bench = Bench::new();
+    let found = bench.json(&["android", "scan"]).await;
+    assert_eq!(found["phone"]["serial"], bench.phone.serial());
+    assert_eq!(found["phone"]["model"], "Fake Phone");
+    assert_eq!(found["access_tools"]["defined_by"], "com.example.finance");
+    assert_eq!(found["bridge"]["variant"], "uses");
+    let rows: Vec<_> = found["providers"].as_array().unwrap().iter().collect();
+    let states: Vec<_> =
+        rows.iter().map(|row| (row["label"].as_str().unwrap(), row["state"].as_str().unwrap())).collect();
+    assert_eq!(states, [("Finance", "refused"), ("Notes", "ready"), ("Weather", "ready")]);
+    let reason = rows[0]["reason"].as_str().unwrap();
+    assert!(
+        reason.contains("calling it needs the permission com.clawseed.permission.ACCESS_TOOLS"),
+        "{reason}"
+    );
+    assert!(reason.contains("adb's shell holds no permission of apps"), "{reason}");
+    assert_eq!(
+        rows[0]["hint"],
+        "call it from the bridge app on the phone; or use an emulator whose shell is root's (adb root)"
+    );
+    assert_eq!(rows[1]["tools"][0]["name"], "notes__find");
+    assert_eq!(rows[1]["notes"][0]["tool"], "broken");
+    assert_eq!(rows[2]["dialect"], "mcp-a");
+    assert_eq!(rows[2]["tools"][0]["name"], "weather__get_weather_forecast");
+
+    let shown = bench.run(&["android", "scan", "--serial", &bench.phone.serial()]).await.done().stdout;
+    for line in [
+        "ACCESS_TOOLS  defined by com.example.finance (normal)",
+        "the variant that only uses ACCESS_TOOLS fits",
+        "  refused: calling it needs the permission com.clawseed.permission.ACCESS_TOOLS",
+        "    hint: call it from the bridge app on the phone",
+        "  notes__find  Finds notes",
+        "  odd: broken: ",
+    ] {
+        assert!(shown.contains(line), "{line}\n{shown}");
+    }
+}
+
+#[tokio::test]
+async fn without_adb_or_a_phone_the_way_out_is_told() {
+    let bench = Bench::new();
+    let output = bench.folder.run(["android", "scan"]).await;
+    output.failed(1, "there is no program adb on the PATH");
+    bench
+        .run(&["android", "scan", "--serial", "X"])
+        .await
+        .failed(1, "the phone X is not connected; there are: ");
+    bench.phone.unplug();
+    let _ = bench.adb.run(&["disconnect", &bench.phone.serial()]);
+    bench.run(&["android", "scan"]).await.failed(1, "no phone is connected");
+}
+
+#[tokio::test]
+async fn call_checks_arguments_and_prints_the_result() {
+    let bench = Bench::new();
+    let got = bench.run(&["android", "call", AUTHORITY, "find", r#"{"text":"it's: \\ \"x\""}"#]).await.done();
+    assert_eq!(got.stdout.split_whitespace().collect::<String>(), r#"{"found":["anote"]}"#);
+    let sent = bench.phone.received().into_iter().find(|it| it.method == "execute_tool").unwrap();
+    assert_eq!(sent.text("args"), Some(r#"{"text":"it's: \\ \"x\""}"#));
+    assert_eq!(sent.text("request_id").map(str::len), Some(36));
+    let refused = bench.run(&["--json", "android", "call", AUTHORITY, "notes__find", "{}"]).await;
+    assert_eq!(refused.code, 1);
+    let refused = refused.json();
+    assert_eq!(
+        (refused["error_type"].as_str(), refused["code"].as_str()),
+        (Some("validation_error"), Some("invalid_arguments"))
+    );
+    let calls = bench.phone.received().iter().filter(|it| it.method == "execute_tool").count();
+    assert_eq!(calls, 1, "what is invalid is not sent");
+    *bench.answer.lock() = Reply::error("RATE_LIMITED", "slowly, status=success");
+    let limited =
+        bench.run(&["--json", "android", "call", AUTHORITY, "find", r#"{"text":"a"}"#]).await.json();
+    assert_eq!(
+        (limited["code"].as_str(), limited["message"].as_str()),
+        (Some("rate_limited"), Some("slowly, status=success"))
+    );
+    let map =
+        ["android", "call", "com.example.weather.mcptool", "get_weather_forecast", r#"{"location":"Bern"}"#];
+    let map = bench.run(&map).await;
+    assert_eq!(map.code, 1);
+    assert!(map.stderr.contains("is a map, which can't be passed over adb"), "{map:#?}");
+    let guarded = ["android", "call", "com.example.finance.clawseed.tools", "get_portfolio_holdings"];
+    bench
+        .run(&guarded)
+        .await
+        .failed(1, "calling it needs the permission com.clawseed.permission.ACCESS_TOOLS");
+    bench.run(&["android", "call", AUTHORITY, "nothing"]).await.failed(1, "Notes has no tool \"nothing\"");
+    bench.run(&["android", "call", "com.example.nobody", "x"]).await.failed(1, "nobody on this phone serves");
+}
+
+#[tokio::test]
+async fn check_reads_an_apk_without_a_phone() {
+    let folder = Folder::new();
+    let apk =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../crates/android/fixtures/tutorial/tutorial.apk");
+    let checked = folder.run(["android", "check", apk.to_str().unwrap()]).await;
+    assert_eq!(checked.code, 1, "{checked:#?}");
+    for line in [
+        "error: <receiver .cetp.BootReceiver>: it waits for the phone's start",
+        "error: <permission com.clawseed.permission.ACCESS_TOOLS>: an app that offers tools defines it",
+        "    hint: remove it; the app that looks for tools defines it",
+        "skipped: its tools were not asked for",
+        "com.example.finance: 2 errors, 0 warnings, 1 note",
+    ] {
+        assert!(checked.stdout.contains(line), "{line}\n{}", checked.stdout);
+    }
+    folder.run(["android", "check", "nothing.apk"]).await.failed(1, "cannot read nothing.apk");
+}
+
+#[tokio::test]
+async fn check_asks_a_provider_on_a_phone() {
+    let bench = Bench::new();
+    let checked = bench.run(&["--json", "android", "check", AUTHORITY]).await;
+    let checked = checked.json();
+    let findings: Vec<_> = checked["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| format!("{} {}", it["level"].as_str().unwrap(), it["place"].as_str().unwrap()))
+        .collect();
+    assert_eq!(
+        findings,
+        [
+            "error tool broken",
+            "warning <provider .Tools>",
+            "note <application>",
+            "note com.example.notes.tools",
+        ],
+        "{checked:#}"
+    );
+    // A method, a tool, no tool, `find` without arguments and with wrong ones.
+    assert_eq!(checked["calls"], 5);
+    assert_eq!(checked["provider"]["tools"][0]["name"], "notes__find");
+    let shown = bench.run(&["android", "check", AUTHORITY]).await;
+    assert_eq!(shown.code, 1);
+    assert!(
+        shown.stdout.contains("\nphone__notes__find\nFinds notes\nby their text\n{\n"),
+        "{}",
+        shown.stdout
+    );
+    assert!(shown.stdout.contains("com.example.notes: 1 error, 1 warning, 2 notes; 5 calls were made"));
+
+    let guarded =
+        bench.run(&["--json", "android", "check", "com.example.finance.clawseed.tools"]).await.json();
+    assert_eq!((&guarded["errors"], &guarded["calls"]), (&json!(2), &json!(0)));
+    assert!(guarded["skipped"][0].as_str().unwrap().contains("adb's shell"), "{guarded:#}");
+    let acting =
+        bench.run(&["--json", "android", "check", "com.example.weather.mcptool"]).await.done().json();
+    assert_eq!(
+        acting["skipped"],
+        json!(["no tool was called: those of the dialect mcp-a may act; --execute calls them"])
+    );
+    let acting = bench
+        .run(&["--json", "android", "check", "--execute", "com.example.weather.mcptool"])
+        .await
+        .done()
+        .json();
+    assert!(acting["skipped"][0].as_str().unwrap().contains("can't be passed over adb"), "{acting:#}");
+}
+
+#[tokio::test]
+async fn a_phone_s_apps_are_a_device_s_tools_while_it_is_plugged_in() {
+    let bench = Bench::new();
+    let gateway = bench.folder.serve(&[]).await;
+    let token = bench.folder.beside("token");
+    std::fs::write(&token, &gateway.token).unwrap();
+    let home = Folder::new();
+    let mut command = home.command([
+        "--json",
+        "device",
+        "--gateway",
+        &gateway.url(),
+        "--token-file",
+        token.to_str().unwrap(),
+        "--name",
+        "Desk",
+        "--android",
+    ]);
+    let bin = bench.adb.program().parent().unwrap().to_owned();
+    command.envs(bench.adb.environment()).env("PATH", bin);
+    let device = Program::start(command);
+    let client = gateway.address();
+    let offered = async |name: &str| {
+        let tools = rest::get(client, &gateway.token, "/api/tools").await;
+        tools["tools"].as_array().unwrap().iter().any(|tool| tool["name"] == name)
+    };
+    until("the app's tool", async || offered("desk__notes__find").await.then_some(())).await;
+    assert!(!offered("desk__weather__get_weather_forecast").await, "it can't be called");
+
+    let caller = Caller::connect(gateway.address(), &gateway.token).await;
+    let result = caller.call("desk__notes__find", json!({"text": "a:b"})).await;
+    assert_eq!(result["result"], json!({"found": ["a note"]}), "{result:#}");
+
+    bench.phone.unplug();
+    until("the tools gone", async || (!offered("desk__notes__find").await).then_some(())).await;
+    bench.phone.plug();
+    bench.adb.connect(&bench.phone);
+    until("the tools back", async || offered("desk__notes__find").await.then_some(())).await;
+    let (code, said) = device.stop().await;
+    assert_eq!(code, 0, "{said}");
+}
