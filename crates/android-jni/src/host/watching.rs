@@ -14,7 +14,9 @@ static NEXT: AtomicI64 = AtomicI64::new(1);
 /// A number for a new listener.
 pub(super) fn listen(changes: PackageChanges) -> i64 {
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    LISTENERS.lock().insert(number, changes);
+    let mut listeners = LISTENERS.lock();
+    listeners.retain(|_, changes| !changes.is_over());
+    listeners.insert(number, changes);
     number
 }
 

@@ -33,7 +33,8 @@ public abstract class BridgeTest {
 
     @Before
     public void startGateway() {
-        gateway = new Gateway("", models());
+        Shell.load();
+        gateway = new Gateway(settings(), models());
     }
 
     @After
@@ -42,6 +43,11 @@ public abstract class BridgeTest {
             shell.close();
         }
         gateway.close();
+    }
+
+    /** The text of the gateway's `toolway.toml`. */
+    protected String settings() {
+        return "";
     }
 
     /** The text of the gateway's `models.toml`. */

@@ -15,6 +15,12 @@ public class ChatTest extends BridgeTest {
 
     private final FakeModels fake = new FakeModels();
 
+    /** Without titles for conversations, which would be requests of their own. */
+    @Override
+    protected String settings() {
+        return "[chat]\ntitles = false\n";
+    }
+
     @Override
     protected String models() {
         return fake.toml();

@@ -103,4 +103,18 @@ public class ProcessTest extends BridgeTest {
         shell().row(AUTHORITY, ProviderRow.State.UNAVAILABLE);
         assertNothingOpened();
     }
+
+    @Test
+    public void an_app_that_is_unavailable_is_not_asked_again_because_another_registers() {
+        ProviderProcess process = installed();
+        process.neverStarts();
+        failure(call(TOOL), "execution_error", "tool_failed");
+        shell().row(AUTHORITY, ProviderRow.State.UNAVAILABLE);
+        int before = process.wanted();
+        phone.install(Manifests.apk("com.example.echo", "Echo",
+            Manifests.mcpAction(EchoByAction.class.getName(), "com.example.echo.mcp")));
+        awaitTools("echo__echo");
+        success(call("echo__echo", "text", "here"));
+        assertEquals(before, process.wanted());
+    }
 }

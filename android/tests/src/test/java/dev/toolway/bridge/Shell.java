@@ -31,7 +31,6 @@ final class Shell implements BridgeListener, AutoCloseable {
     private String names;
 
     Shell(Phone phone, BridgeOptions options) {
-        load();
         bridge = ToolwayBridge.start(phone.app(), options, user, this);
     }
 
@@ -41,7 +40,7 @@ final class Shell implements BridgeListener, AutoCloseable {
     }
 
     /** Each of Robolectric's sandboxes has classes of its own, and a file of a library goes with one loader. */
-    private static synchronized void load() {
+    static synchronized void load() {
         if (loaded) {
             return;
         }

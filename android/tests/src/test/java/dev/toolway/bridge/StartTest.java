@@ -5,8 +5,10 @@ import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
+import dev.toolway.host.BridgeListener;
 import dev.toolway.host.BridgeOptions;
 import dev.toolway.host.BridgeStatus;
+import dev.toolway.host.ProviderRow;
 import dev.toolway.host.ToolwayBridge;
 import org.junit.Test;
 
@@ -43,5 +45,39 @@ public class StartTest extends BridgeTest {
         BridgeStatus stopped = shell().status("the end", it -> it.state() == BridgeStatus.State.STOPPED);
         assertTrue(stopped.why(), stopped.why().contains("token"));
         assertTrue(stopped.hint(), stopped.hint().contains("pair again"));
+    }
+
+    @Test
+    public void an_app_that_throws_when_it_is_told_something_is_told_the_next_thing_all_the_same() throws Exception {
+        java.util.concurrent.CountDownLatch told = new java.util.concurrent.CountDownLatch(3);
+        ToolwayBridge bridge = ToolwayBridge.start(phone.app(), options(), new User(), new BridgeListener() {
+            @Override
+            public void status(BridgeStatus status) {
+                told.countDown();
+                throw new IllegalStateException("a listener's own fault");
+            }
+
+            @Override
+            public void providers(java.util.List<ProviderRow> providers, String fault) {
+            }
+
+            @Override
+            public void names(String names) {
+            }
+        });
+        try {
+            assertTrue(told.await(60, java.util.concurrent.TimeUnit.SECONDS));
+        } finally {
+            bridge.stop();
+        }
+    }
+
+    @Test
+    public void a_bridge_that_was_stopped_hears_of_no_packages() {
+        shell();
+        awaitTools();
+        stopShell();
+        // Nobody listens: the receiver is gone, and a word that comes late finds nobody.
+        phone.changed("com.example.anything");
     }
 }

@@ -31,6 +31,7 @@ public final class ProviderProcess {
     private final ProviderInfo info;
     private final AtomicInteger starts = new AtomicInteger();
     private final AtomicInteger transactions = new AtomicInteger();
+    private final AtomicInteger wanted = new AtomicInteger();
     private ContentProvider provider;
     private boolean startable = true;
     private boolean startsOnlyForStableClients;
@@ -72,6 +73,11 @@ public final class ProviderProcess {
         return starts.get();
     }
 
+    /** How many times somebody wanted to reach it. */
+    public int wanted() {
+        return wanted.get();
+    }
+
     /** How many transactions have reached it. */
     public int transactions() {
         return transactions.get();
@@ -84,6 +90,7 @@ public final class ProviderProcess {
 
     /** What a client holds; nothing where no process could be started. */
     IContentProvider connect(boolean stable) {
+        wanted.incrementAndGet();
         IBinder gate;
         synchronized (this) {
             if (!started(stable)) {

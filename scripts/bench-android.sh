@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Prints what the bridge for app providers itself costs, measured in a Java virtual machine with the framework's real
+# classes. Builds what it needs as it is released.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+target_dir=${CARGO_TARGET_DIR:-target}
+case $target_dir in /*) ;; *) target_dir=$PWD/$target_dir ;; esac
+
+cargo build --release --package toolway
+cargo build --release --package toolway-android-jni --example figures
+mvn -q -B -f android/pom.xml test --projects tests --also-make -Dsurefire.failIfNoSpecifiedTests=false \
+    -Dtest=Figures "-Dtoolway.build=$target_dir/android/build" \
+    "-Dtoolway.bin=$target_dir/release/toolway" "-DargLine=-Dtoolway.figures=$target_dir/release/examples/libfigures.so"
