@@ -261,7 +261,7 @@ fn without_entry(manifest: &Manifest, looks: bool, findings: &mut Findings) {
         findings.error(
             "<application>",
             "nothing in it is found as a provider of tools, and it looks for none",
-            "docs/app-providers.md shows what a manifest needs",
+            "android/provider/README.md shows a whole manifest",
         );
     }
 }
@@ -289,7 +289,7 @@ fn of_label(manifest: &Manifest, findings: &mut Findings) {
     match &manifest.label {
         Some(_) => findings.note(
             "<application>",
-            format!("its tools are called {name}__… where no other app has that name already"),
+            format!("its tools are called {name}__… where no other provider has that name already"),
             "",
         ),
         None => findings.warning(

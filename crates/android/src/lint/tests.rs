@@ -54,7 +54,7 @@ fn an_open_provider_is_warned_of() {
         lines(&findings),
         [
             "Warning <provider .Tools>: any app may call it: it is guarded by no permission",
-            "Note <application>: its tools are called notes__… where no other app has that name already",
+            "Note <application>: its tools are called notes__… where no other provider has that name already",
         ]
     );
     assert_eq!(

@@ -13,7 +13,7 @@ use crate::bundle::{Bundle, Value};
 use crate::host::{CallFailure, HostCall};
 
 /// Why tools of the MCP dialects can't be called.
-pub(super) const NO_MAPS: &str = "their arguments are a map, which can't be passed over adb: tools of the MCP dialects can be called from an app only";
+pub(super) const NO_MAPS: &str = "tools of the MCP dialects take a map, which can't be passed over adb: they can be called from an app only";
 /// Longest command line: the client takes 64 KiB for a service's name.
 const LONGEST: usize = 60_000;
 

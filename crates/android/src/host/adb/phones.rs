@@ -104,8 +104,9 @@ pub(super) fn complaint(stderr: &str, serial: &str) -> HostError {
     if said.contains("not found") && said.contains("device") || said.starts_with("no devices") {
         return gone(serial);
     }
-    HostError::new(format!("adb: {said}"))
-        .hint("see what `adb devices -l` says; `adb kill-server` starts it anew")
+    HostError::new(format!("adb: {said}")).hint(
+        "see what `adb devices -l` says; after `adb kill-server` the next command starts its server anew",
+    )
 }
 
 /// The phone was there and is not any more.

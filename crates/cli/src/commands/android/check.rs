@@ -48,7 +48,7 @@ struct Checked {
 pub(super) async fn run(args: &CheckArgs, context: &Context) -> Done {
     let path = Path::new(&args.what);
     // No authority has a path's separators or this ending.
-    let is_file = path.is_file() || args.what.ends_with(".apk") || args.what.contains(['/', '\\']);
+    let is_file = path.exists() || args.what.ends_with(".apk") || args.what.contains(['/', '\\']);
     let checked = if is_file { of_file(path)? } else { on_phone(args, context).await? };
     show(&checked, context)?;
     if checked.findings.iter().any(|finding| finding.level == Level::Error) {
@@ -58,17 +58,22 @@ pub(super) async fn run(args: &CheckArgs, context: &Context) -> Done {
 }
 
 fn of_file(path: &Path) -> Done<Checked> {
+    if path.is_dir() {
+        return Err(Failure::new(format!("{} is a folder", path.display()))
+            .code("apk")
+            .hint("name the APK in it, as app/build/outputs/apk/debug/app-debug.apk"));
+    }
     let file = File::open(path).map_err(|error| Failure::io("read", path, &error))?;
     let apk = Apk::read(BufReader::new(file), None).map_err(|error| {
-        Failure::new(format!("{}: {error}", path.display()))
-            .code("apk")
-            .hint("name an APK as it is installed")
+        Failure::new(format!("{}: {error}", path.display())).code("apk").hint(
+            "name a whole .apk file, as it is installed on a phone; was it cut short when it was copied?",
+        )
     })?;
     Ok(Checked {
         package: apk.manifest.package.clone(),
         findings: of_manifest(&apk.manifest),
         skipped: vec![
-            "its tools were not asked for: that takes a phone on which it is installed, and its authority"
+            "its tools were not asked for: with the app on a phone, `toolway android check AUTHORITY` asks for them"
                 .to_owned(),
         ],
         ..Checked::default()

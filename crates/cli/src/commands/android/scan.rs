@@ -155,7 +155,11 @@ fn details(provider: &Provider, context: &Context) -> Done {
     if provider.tools.is_empty() && notes.is_empty() && why.is_none() {
         return Ok(());
     }
-    printer.line(&format!("\n{}", printer.paint(Style::Name, &escape::line(provider.title()))))?;
+    printer.line(&format!(
+        "\n{} {}",
+        printer.paint(Style::Name, &escape::line(provider.title())),
+        printer.paint(Style::Faint, &escape::line(&provider.authority))
+    ))?;
     if let Some((reason, hint)) = why {
         let (word, style) = shown::state(provider);
         printer.line(&format!(

@@ -14,7 +14,7 @@ use crate::report::Done;
 pub(super) fn state(provider: &Provider) -> (&'static str, Style) {
     match provider.state {
         State::Ready => ("ready", Style::Good),
-        State::AuthorizationRequired { .. } => ("to be allowed", Style::Warning),
+        State::AuthorizationRequired { .. } => ("authorization required", Style::Warning),
         State::Unavailable { .. } => ("unavailable", Style::Warning),
         State::Refused { .. } => ("refused", Style::Error),
     }
