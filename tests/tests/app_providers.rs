@@ -112,7 +112,7 @@ impl Phone {
             others: Vec::new(),
             prompt: user,
             names: Names::default(),
-            keep_names: Box::new(|_| {}),
+            keep_names: Box::new(|_| Ok(())),
             options: Options::default(),
         });
         let caller = Caller::connect(gateway.address(), &gateway.token).await;
@@ -246,4 +246,47 @@ async fn an_app_that_could_not_be_reached_is_asked_again_at_the_next_connection(
     phone.way.cut();
     phone.way.heal();
     phone.lists(&["phone__finance__get_portfolio_holdings", "phone__finance__get_transactions"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_app_that_was_allowed_meanwhile_is_asked_again_at_the_next_connection() {
+    let allowed = Arc::new(AtomicBool::new(false));
+    let granted = Arc::clone(&allowed);
+    let shy = move |call: &HostCall| {
+        if granted.load(Ordering::SeqCst) {
+            return finance(call);
+        }
+        let refusal = Bundle::new().with("status", "error").with("error_code", "AUTH_REQUIRED");
+        Ok(Some(refusal.with("error_message", "Sign in first")))
+    };
+    let denied = Arc::clone(&allowed);
+    let strict = move |call: &HostCall| {
+        if denied.load(Ordering::SeqCst) {
+            weather(call)
+        } else {
+            Err(CallFailure::Security("no permission".into()))
+        }
+    };
+    let entry = Entry::McpMimeType { authorities: "com.example.weather.mcptool".into() };
+    let apps = vec![
+        App::cetp("com.example.finance", shy).label("Finance"),
+        App::new("com.example.weather", "com.example.weather.mcptool", entry, strict).label("Weather"),
+    ];
+    let phone = Phone::with(apps, Arc::default()).await;
+    until("their rows", async || {
+        let shown = phone.folder.json(&["devices", "show", "phone"]).await;
+        let rows = &shown["app_provider_report"]["providers"];
+        (rows[0]["state"] == "authorization_required" && rows[1]["state"] == "refused").then_some(())
+    })
+    .await;
+    allowed.store(true, Ordering::SeqCst);
+    phone.way.cut();
+    phone.way.heal();
+    phone
+        .lists(&[
+            "phone__finance__get_portfolio_holdings",
+            "phone__finance__get_transactions",
+            "phone__weather__get_weather_forecast",
+        ])
+        .await;
 }

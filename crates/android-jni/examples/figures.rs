@@ -34,7 +34,7 @@ fn bridge(host: Arc<dyn ProviderHost>, device: DeviceHandle) -> Bridge {
         others: Vec::new(),
         prompt: Arc::new(NobodyThere),
         names: Names::default(),
-        keep_names: Box::new(|_| {}),
+        keep_names: Box::new(|_| Ok(())),
         options: Options::default(),
     })
 }

@@ -86,6 +86,7 @@ impl Running {
             names,
             keep_names: Box::new(move |names: &Names| {
                 given.send_replace(serde_json::to_string(names).ok());
+                Ok(())
             }),
             options,
         }));

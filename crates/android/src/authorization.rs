@@ -13,6 +13,12 @@ use crate::failure::AuthorizationRequired;
 use crate::provider::Provider;
 use crate::reach::Reach;
 
+/// How long nobody is asked again about an app after they declined.
+const REST: Duration = Duration::from_secs(30);
+/// How long an app that wants to be allowed is not offered again.
+const BETWEEN_OFFERS: Duration = Duration::from_secs(60);
+/// Apps of which it is remembered when they were last asked about.
+const REMEMBERED: usize = 1_024;
 /// How long the system may take to open a screen.
 const OPENING: Duration = Duration::from_secs(10);
 
@@ -107,6 +113,7 @@ pub struct Authorizations {
     reach: Reach,
     prompt: Arc<dyn AuthorizationPrompt>,
     lines: Arc<Mutex<HashMap<String, Line>>>,
+    offered: Arc<Mutex<HashMap<String, Instant>>>,
 }
 
 impl std::fmt::Debug for Authorizations {
@@ -119,11 +126,19 @@ impl Authorizations {
     /// With this way of asking.
     #[must_use]
     pub fn new(reach: Reach, prompt: Arc<dyn AuthorizationPrompt>) -> Self {
-        Self { reach, prompt, lines: Arc::default() }
+        Self { reach, prompt, lines: Arc::default(), offered: Arc::default() }
     }
 
-    /// Lets the user know that a provider wants to be allowed.
+    /// Lets the user know that a provider wants to be allowed, unless they were told of it a moment ago.
     pub fn offer(&self, request: &AuthorizationRequest) {
+        let now = Instant::now();
+        {
+            let mut offered = self.offered.lock();
+            offered.retain(|_, at| now.saturating_duration_since(*at) < BETWEEN_OFFERS);
+            if offered.len() >= REMEMBERED || offered.insert(request.authority.clone(), now).is_some() {
+                return;
+            }
+        }
         self.prompt.offer(request);
     }
 
@@ -137,11 +152,19 @@ impl Authorizations {
     /// time, one asks, and those that were made before it was answered take what came of it; `since` is when
     /// the call was made.
     pub async fn ask(&self, request: &AuthorizationRequest, since: Instant, patience: Duration) -> Asked {
-        let line = Arc::clone(self.lines.lock().entry(request.authority.clone()).or_default());
+        let line = {
+            let mut lines = self.lines.lock();
+            if lines.len() >= REMEMBERED {
+                // Those that somebody waits in stay.
+                lines.retain(|_, line| Arc::strong_count(line) > 1);
+            }
+            Arc::clone(lines.entry(request.authority.clone()).or_default())
+        };
         let in_turn = async {
             let mut last = line.lock().await;
             match *last {
                 Some((at, asked)) if at >= since => asked,
+                Some((at, Asked::Declined)) if at.elapsed() < REST => Asked::Declined,
                 _ => {
                     let asked = self.ask_now(request).await;
                     *last = Some((Instant::now(), asked));

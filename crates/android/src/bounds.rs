@@ -13,6 +13,12 @@ pub const SCHEMA_BYTES: usize = 64 << 10;
 pub const DESCRIPTION: usize = 4_096;
 /// Longest other text (a name, a message, a hint), in characters.
 pub const TEXT: usize = 1_000;
+/// Most parameters of one tool of an MCP dialect.
+pub const INPUTS: usize = 256;
+/// Most providers of one app.
+pub const PROVIDERS_OF_ONE: usize = 16;
+/// Most providers of all apps: what a gateway is told of.
+pub const PROVIDERS: usize = 1_024;
 /// Most notes on one provider.
 pub const NOTES: usize = 64;
 /// Most scopes of one provider's information.

@@ -3,12 +3,13 @@
 
 mod list;
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use toolway_device::{DeviceHandle, Status, Tool};
 
@@ -20,7 +21,7 @@ use crate::naming::Names;
 use crate::options::Options;
 use crate::provider::{Provider, State};
 use crate::reach::Reach;
-use crate::scan::{Scan, ScanError};
+use crate::scan::{KnownInfo, Scan, ScanError, Wanted};
 use list::List;
 
 /// What calls have shown and nobody has looked at yet.
@@ -31,8 +32,8 @@ const AGAIN: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs
 /// How long the apps that have answered wait for the others before they are offered without them.
 const QUICK: Duration = Duration::from_millis(300);
 
-/// Told the names that were given, to keep them for the next start.
-pub type KeepNames = Box<dyn Fn(&Names) + Send + Sync>;
+/// Keeps the names that were given for the next start, or says why it can't.
+pub type KeepNames = Box<dyn Fn(&Names) -> Result<(), String> + Send + Sync>;
 
 /// What a bridge is made of.
 pub struct Parts {
@@ -59,8 +60,8 @@ pub struct Overview {
     pub providers: Arc<[Provider]>,
     /// Why the phone could not be asked, where it could not.
     pub fault: Option<ScanError>,
-    /// How many times the list was swapped.
-    pub swaps: u64,
+    /// How many times this was changed.
+    pub changes: u64,
 }
 
 /// A running bridge. Dropping it ends it; the device keeps the tools that it had.
@@ -96,6 +97,11 @@ impl Bridge {
             options,
             overview,
             seen: seen_by_calls,
+            scan: Scan::default(),
+            asked: HashMap::new(),
+            again: None,
+            patience: AGAIN.0,
+            watching: false,
         };
         let task = tokio::spawn(keeper.run(stop.clone()));
         Self { overview: watched, changes, authorizations, options, task, stop: stop.drop_guard() }
@@ -129,7 +135,7 @@ impl Bridge {
             .find(|provider| provider.authority == authority)
             .cloned()?;
         let request = request(&provider, None, &required(&provider)?);
-        let since = tokio::time::Instant::now();
+        let since = Instant::now();
         let asked = self.authorizations.ask(&request, since, self.options.person_patience).await;
         if asked == Asked::Returned {
             self.changes.package(provider.package);
@@ -145,6 +151,14 @@ impl Bridge {
     }
 }
 
+/// Waits for a moment, or for ever where there is none.
+async fn until(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => tokio::time::sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
+}
+
 /// What a provider says that it needs.
 fn required(provider: &Provider) -> Option<AuthorizationRequired> {
     match &provider.state {
@@ -157,9 +171,9 @@ fn required(provider: &Provider) -> Option<AuthorizationRequired> {
     }
 }
 
-/// A word for each new connection of the device; nothing more when the device is gone. The status of a connection
+/// When each new connection of the device came about; nothing more when the device is gone. The status of a connection
 /// changes in other ways too, whenever tools are registered, which is no reason to ask anybody again.
-fn connections(mut status: watch::Receiver<Status>) -> mpsc::Receiver<()> {
+fn connections(mut status: watch::Receiver<Status>) -> mpsc::Receiver<Instant> {
     let (told, connections) = mpsc::channel(1);
     tokio::spawn(async move {
         let is_connected = |status: &Status| matches!(status, Status::Connected(_));
@@ -172,7 +186,7 @@ fn connections(mut status: watch::Receiver<Status>) -> mpsc::Receiver<()> {
             let before = std::mem::replace(&mut connected, is_connected(&status.borrow_and_update()));
             if connected && !before {
                 // One that nobody has heard of yet stands for this one too.
-                let _ = told.try_send(());
+                let _ = told.try_send(Instant::now());
             }
         }
     });
@@ -190,6 +204,14 @@ struct Keeper {
     options: Options,
     overview: watch::Sender<Overview>,
     seen: mpsc::Receiver<Seen>,
+    /// What is being asked.
+    scan: Scan,
+    /// When each package was last asked.
+    asked: HashMap<String, Instant>,
+    /// When the phone is asked again that could not be, and how long after that.
+    again: Option<Instant>,
+    patience: Duration,
+    watching: bool,
 }
 
 impl Keeper {
@@ -203,81 +225,90 @@ impl Keeper {
     }
 
     async fn keep(&mut self) {
-        let mut watching = self.watch().await;
-        let mut wanted = Some(Changed::Everything);
-        let mut again = AGAIN.0;
         let mut connections = connections(self.device.status());
+        self.ask(Changed::Everything).await;
         loop {
-            if let Some(changed) = wanted.take() {
-                if let Err(fault) = self.ask(changed).await {
-                    self.withdraw(fault);
-                    tokio::time::sleep(again).await;
-                    again = (again * 2).min(AGAIN.1);
-                    wanted = Some(Changed::Everything);
-                    continue;
-                }
-                again = AGAIN.0;
-                if !watching {
-                    watching = self.watch().await;
-                }
-            }
-            wanted = tokio::select! {
+            tokio::select! {
+                Some(batch) = self.scan.batch(QUICK), if !self.scan.is_over() => self.take(batch).await,
                 () = self.changes.heard() => {
                     tokio::time::sleep(self.options.settle).await;
-                    self.changes.take()
+                    if let Some(changed) = self.changes.take() {
+                        self.ask(changed).await;
+                    }
                 }
-                Some(seen) = self.seen.recv() => self.look_at(seen),
+                Some(seen) = self.seen.recv() => self.look_at(seen).await,
                 connection = connections.recv() => match connection {
-                    Some(()) => self.unavailable(),
+                    Some(since) => self.ask_those_left(since).await,
                     // The device is gone.
                     None => return,
                 },
-            };
+                () = until(self.again), if self.again.is_some() => self.ask(Changed::Everything).await,
+            }
         }
     }
 
-    /// Hears of packages from now on; where the host can't tell yet, it is tried again later.
-    async fn watch(&self) -> bool {
+    /// Hears of packages from now on; where the host can't tell yet, it is tried again with the next question.
+    async fn watch(&mut self) {
         let changes = self.changes.clone();
         let watching = self.reach.ask(self.options.list_patience, move |host| host.watch(changes)).await;
-        match watching {
-            Ok(Ok(())) => true,
-            Ok(Err(HostError { message, .. })) => {
-                tracing::warn!(%message, "changes of packages are not heard of");
-                false
+        let failed = match watching {
+            Ok(Ok(())) => {
+                self.watching = true;
+                return;
             }
-            Err(missed) => {
-                tracing::warn!(%missed, "changes of packages are not heard of");
-                false
-            }
+            Ok(Err(HostError { message, .. })) => message,
+            Err(missed) => missed.to_string(),
+        };
+        tracing::warn!(%failed, "changes of packages are not heard of");
+    }
+
+    /// Asks the apps that may be other ones now. What is on its way from others goes on.
+    async fn ask(&mut self, changed: Changed) {
+        if !self.watching {
+            self.watch().await;
+        }
+        let (packages, known) = match changed {
+            Changed::Everything => (None, self.list.known()),
+            // A package that changed may have other things to say of itself.
+            Changed::Packages(packages) => (Some(packages), KnownInfo::new()),
+        };
+        let wanted = Wanted { packages: packages.clone(), known, patience: self.options.list_patience };
+        let found = match self.scan.ask(&self.reach, wanted).await {
+            Ok(found) => found,
+            Err(fault) => return self.failed(fault, packages.is_none()),
+        };
+        (self.again, self.patience) = (None, AGAIN.0);
+        let now = Instant::now();
+        self.asked.retain(|package, _| packages.as_ref().is_some_and(|asked| !asked.contains(package)));
+        self.asked.extend(found.packages.iter().map(|package| (package.clone(), now)));
+        self.list.name(&found.declared, &self.keep_names);
+        let was = self.list.providers().len();
+        self.list.retain(|package| {
+            found.packages.contains(package)
+                || packages.as_ref().is_some_and(|asked| !asked.contains(package))
+        });
+        if self.list.providers().len() != was || found.packages.is_empty() {
+            self.publish(None);
         }
     }
 
-    /// Asks the apps that may be other ones now, and swaps the list.
-    async fn ask(&mut self, changed: Changed) -> Result<(), ScanError> {
-        let packages: Option<BTreeSet<String>> = match changed {
-            Changed::Everything => None,
-            Changed::Packages(packages) => Some(packages),
-        };
-        let asked = packages.as_ref().map(|packages| packages.iter().cloned().collect());
-        let mut scan = Scan::start(&self.reach, asked, self.options.list_patience).await?;
-        if self.list.name(scan.declared()) {
-            (self.keep_names)(self.list.names());
+    /// The phone could not be asked. It is tried again; where it could not be asked for anything, what it had is not
+    /// to be had at the moment.
+    fn failed(&mut self, fault: ScanError, all: bool) {
+        if all {
+            self.list.all_unavailable(&fault.to_string());
+            self.publish(Some(fault));
         }
-        let found: BTreeSet<String> = scan.packages().map(str::to_owned).collect();
-        self.list.retain(|package| {
-            found.contains(package) || packages.as_ref().is_some_and(|asked| !asked.contains(package))
-        });
-        if found.is_empty() {
-            self.publish(None);
-        }
-        while let Some(batch) = scan.batch(QUICK).await {
-            let before = self.list.authorities_to_allow();
-            self.list.swap(batch);
-            self.publish(None);
-            self.offer_to_allow(&before);
-        }
-        Ok(())
+        self.again = Instant::now().checked_add(self.patience);
+        self.patience = (self.patience * 2).min(AGAIN.1);
+    }
+
+    /// Takes the answers of some packages.
+    async fn take(&mut self, batch: Vec<Provider>) {
+        let before = self.list.authorities_to_allow();
+        self.list.swap(batch).await;
+        self.publish(None);
+        self.offer_to_allow(&before);
     }
 
     /// Lets the user know of apps that have just begun to ask to be allowed.
@@ -290,34 +321,32 @@ impl Keeper {
         }
     }
 
-    /// What a call has shown; gives back what to ask again.
-    fn look_at(&mut self, seen: Seen) -> Option<Changed> {
+    /// What a call has shown.
+    async fn look_at(&mut self, seen: Seen) {
         match seen {
-            Seen::ListIsOld { package } => Some(Changed::Packages(BTreeSet::from([package]))),
+            Seen::ListIsOld { package } => self.ask(Changed::Packages(BTreeSet::from([package]))).await,
             Seen::Unreachable { authority, reason } => {
                 self.list.unreachable(&authority, reason);
                 self.publish(None);
-                None
             }
         }
     }
 
-    /// The packages to be asked again at a new connection.
-    fn unavailable(&self) -> Option<Changed> {
+    /// Asks those again, at a new connection, who were asked before it and gave nothing.
+    async fn ask_those_left(&mut self, since: Instant) {
+        let left = |provider: &&Provider| provider.state != State::Ready && !provider.is_declared_wrongly();
+        let earlier = |package: &String| self.asked.get(package).is_none_or(|asked| *asked < since);
         let packages: BTreeSet<String> = self
             .list
             .providers()
             .iter()
-            .filter(|provider| matches!(provider.state, State::Unavailable { .. }))
+            .filter(left)
             .map(|provider| provider.package.clone())
+            .filter(earlier)
             .collect();
-        (!packages.is_empty()).then_some(Changed::Packages(packages))
-    }
-
-    /// The phone can't be asked: what it had is not to be had at the moment.
-    fn withdraw(&mut self, fault: ScanError) {
-        self.list.all_unavailable(&fault.to_string());
-        self.publish(Some(fault));
+        if !packages.is_empty() {
+            self.ask(Changed::Packages(packages)).await;
+        }
     }
 
     /// Hands the list to the device and to whoever watches.
@@ -329,8 +358,8 @@ impl Keeper {
         self.device.set_app_providers(rows);
         let providers: Arc<[Provider]> = self.list.providers().into();
         self.overview.send_modify(|overview| {
-            let swaps = overview.swaps + 1;
-            *overview = Overview { providers, fault, swaps };
+            let changes = overview.changes + 1;
+            *overview = Overview { providers, fault, changes };
         });
     }
 }

@@ -9,6 +9,9 @@ use crate::note::Notes;
 use crate::provider::{Provider, State};
 use crate::version;
 
+const AUTHORITY_HINT: &str = "write the authority of the app's own <provider> as a string";
+const VERSION_HINT: &str = "android:value=\"1\" for the meta-data com.clawseed.tools.version";
+
 /// The providers that these declarations stand for, sorted by authority. One authority is one provider: where it is
 /// declared in several ways, CETP goes first.
 ///
@@ -37,11 +40,33 @@ pub fn declared(
             }
         }
     }
-    let mut checked = Vec::new();
+    let mut checked: Vec<Provider> = Vec::new();
+    let mut of_package: BTreeMap<String, usize> = BTreeMap::new();
     for mut provider in found.into_values() {
-        if !provider.is_refused() {
+        let count = of_package.entry(provider.package.clone()).or_default();
+        *count += 1;
+        if *count > bounds::PROVIDERS_OF_ONE {
+            let first = checked.iter_mut().find(|first| first.package == provider.package);
+            if let Some(first) = first.filter(|_| *count == bounds::PROVIDERS_OF_ONE + 1) {
+                let reason = format!(
+                    "its app declares more than {} providers; the others are not asked",
+                    bounds::PROVIDERS_OF_ONE
+                );
+                first.notes.refuse(None, reason);
+            }
+            continue;
+        }
+        if checked.len() == bounds::PROVIDERS {
+            break;
+        }
+        if !provider.is_declared_wrongly() {
             match resolve(&provider.authority)? {
-                None => provider.state = State::refused("no provider serves its authority"),
+                None => {
+                    provider.state = State::refused(
+                        "no provider serves its authority",
+                        "declare a <provider> with exactly this authority in the same app, and enable it",
+                    );
+                }
                 Some(owner) => check(&mut provider, owner),
             }
         }
@@ -53,11 +78,17 @@ pub fn declared(
 fn check(provider: &mut Provider, owner: AuthorityOwner) {
     if owner.package != provider.package {
         let other = cut(&owner.package, bounds::TEXT);
-        provider.state = State::refused(format!("its authority belongs to another app, {other}"));
+        provider.state = State::refused(
+            format!("its authority belongs to another app, {other}"),
+            "name an authority of the app's own <provider>",
+        );
         return;
     }
     if !owner.exported {
-        provider.state = State::refused("its provider is not exported, so that no other app may call it");
+        provider.state = State::refused(
+            "its provider is not exported, so that no other app may call it",
+            "android:exported=\"true\" on the <provider>",
+        );
         return;
     }
     provider.permission = owner.read_permission.or(owner.write_permission);
@@ -89,15 +120,16 @@ fn of_declaration(declaration: Declaration) -> Vec<Provider> {
                 let version = version::read(version.as_ref(), &mut notes);
                 match version {
                     Ok(version) => Ok((authority, version)),
-                    Err(reason) => Err((authority, reason)),
+                    Err(reason) => Err((authority, reason, VERSION_HINT)),
                 }
             });
             vec![match read {
                 Ok((authority, version)) => {
                     Provider { version: Some(version), notes, ..provider(authority, Dialect::Cetp) }
                 }
-                Err((authority, reason)) => {
-                    Provider { state: State::refused(reason), notes, ..provider(authority, Dialect::Cetp) }
+                Err((authority, reason, hint)) => {
+                    let state = State::refused(reason, hint);
+                    Provider { state, notes, ..provider(authority, Dialect::Cetp) }
                 }
             }]
         }
@@ -106,22 +138,28 @@ fn of_declaration(declaration: Declaration) -> Vec<Provider> {
     }
 }
 
-/// An authority that is usable, or what there is of one and why it is not.
-fn read_authority(value: Option<MetaData>) -> Result<String, (String, String)> {
+/// What there is of an authority that can't be used, why it can't, and what to do.
+type Unusable = (String, String, &'static str);
+
+/// An authority that is usable.
+fn read_authority(value: Option<MetaData>) -> Result<String, Unusable> {
+    let unusable = |reason: String| Err((String::new(), reason, AUTHORITY_HINT));
     let text = match value {
-        None => return Err((String::new(), "it does not say its authority".to_owned())),
+        None => return unusable("it does not say its authority".to_owned()),
         Some(MetaData::Text(text)) => text.trim().to_owned(),
         // The compiler takes an authority of digits for a number.
         Some(MetaData::Int(number)) => number.to_string(),
-        Some(MetaData::Float(_) | MetaData::Boolean(_) | MetaData::Other(_)) => {
-            return Err((String::new(), "its authority is not a string".to_owned()));
+        Some(MetaData::Float(number)) => return unusable(format!("its authority is a number, {number}")),
+        Some(MetaData::Boolean(value)) => return unusable(format!("its authority is a boolean, {value}")),
+        Some(MetaData::Other(what)) => {
+            return unusable(format!("its authority can't be read: {}", cut(&what, bounds::TEXT)));
         }
     };
     usable(&text)?;
     Ok(text)
 }
 
-fn usable(authority: &str) -> Result<(), (String, String)> {
+fn usable(authority: &str) -> Result<(), Unusable> {
     let reason = if authority.is_empty() {
         "its authority is empty"
     } else if authority.chars().count() > 255 {
@@ -131,7 +169,7 @@ fn usable(authority: &str) -> Result<(), (String, String)> {
     } else {
         return Ok(());
     };
-    Err((cut(authority, 255), reason.to_owned()))
+    Err((cut(authority, 255), reason.to_owned(), AUTHORITY_HINT))
 }
 
 fn each(authorities: &str, provider: impl Fn(String) -> Provider) -> Vec<Provider> {
@@ -139,7 +177,9 @@ fn each(authorities: &str, provider: impl Fn(String) -> Provider) -> Vec<Provide
         .split(';')
         .map(|authority| match usable(authority.trim()) {
             Ok(()) => provider(authority.trim().to_owned()),
-            Err((authority, reason)) => Provider { state: State::refused(reason), ..provider(authority) },
+            Err((authority, reason, hint)) => {
+                Provider { state: State::refused(reason, hint), ..provider(authority) }
+            }
         })
         .collect()
 }

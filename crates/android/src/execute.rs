@@ -195,13 +195,13 @@ async fn once(
     patience: Duration,
     launch: bool,
 ) -> Result<ToolOutput, Fault> {
-    let effort = Effort { repeatable: provider.dialect.is_read_only(), launch };
+    let effort = Effort { repeatable: provider.dialect.is_read_only(), launch, optional: false };
     let method = match provider.dialect {
         Dialect::Cetp => cetp::EXECUTE_TOOL,
         Dialect::McpA | Dialect::McpB | Dialect::McpC => mcp::EXECUTE_TOOL,
     };
     let answer = reach
-        .call(&provider.package, &provider.authority, method, Some(extras.clone()), patience, effort)
+        .call(provider, method, Some(extras.clone()), patience, effort)
         .await
         .map_err(Fault::Unreached)?;
     match provider.dialect {
@@ -215,9 +215,9 @@ async fn once(
 
 fn of_failure(provider: &Provider, tool: &str, failure: ProviderFailure) -> ToolError {
     let title = provider.title();
-    match failure {
+    let error = match failure {
         ProviderFailure::AuthorizationRequired(required) => {
-            authorization_error(provider, &required, Asked::Returned)
+            return authorization_error(provider, &required, Asked::Returned);
         }
         ProviderFailure::Denied(message) => ToolError::new(Code::Denied, message)
             .with_hint(format!("look in {title} whether access can be allowed there")),
@@ -228,13 +228,28 @@ fn of_failure(provider: &Provider, tool: &str, failure: ProviderFailure) -> Tool
         ProviderFailure::Failed(message) | ProviderFailure::Malformed(message) => {
             ToolError::new(Code::ToolFailed, message)
         }
-    }
+    };
+    error.dispatched(true)
 }
 
 fn of_unreached(provider: &Provider, unreached: Unreached) -> ToolError {
     let title = provider.title();
     match unreached {
-        Unreached::Failure(CallFailure::Security(message)) => {
+        Unreached::Failure(failure) => of_call_failure(provider, failure),
+        Unreached::Missed(Missed::Overdue) => overdue(provider),
+        Unreached::Missed(
+            missed @ (Missed::NotStarted | Missed::Crowded | Missed::Hanging | Missed::Exhausted),
+        ) => retryable(ToolError::new(Code::ToolFailed, format!("{title}: {missed}"))),
+        Unreached::Missed(missed @ Missed::Panicked) => {
+            may_have_run(provider, ToolError::new(Code::ToolFailed, format!("{title}: {missed}")))
+        }
+    }
+}
+
+fn of_call_failure(provider: &Provider, failure: CallFailure) -> ToolError {
+    let title = provider.title();
+    match failure {
+        CallFailure::Security(message) => {
             let error = ToolError::new(Code::Denied, cut(&message, bounds::TEXT));
             match &provider.permission {
                 Some(permission) => {
@@ -243,50 +258,64 @@ fn of_unreached(provider: &Provider, unreached: Unreached) -> ToolError {
                 None => error,
             }
         }
-        Unreached::Failure(CallFailure::UnknownAuthority(message)) => {
-            let mut error = ToolError::new(
+        CallFailure::UnknownAuthority(message) => retryable(
+            ToolError::new(
                 Code::ToolFailed,
                 format!("{title} could not be started: {}", cut(&message, bounds::TEXT)),
             )
             .with_hint(format!(
                 "open {title} once, then try again; some phones keep apps from being started"
-            ));
-            error.retryable = true;
-            error
-        }
-        Unreached::Failure(CallFailure::Died(message)) => {
-            let text = format!("{title} stopped in the middle of the call: {}", cut(&message, bounds::TEXT));
-            let mut error = ToolError::new(Code::ToolFailed, text);
-            error.dispatched = true;
-            error.retryable = provider.dialect.is_read_only();
-            error
-        }
-        Unreached::Failure(CallFailure::TooLarge(message)) => ToolError::new(
-            Code::ToolFailed,
-            format!("too large to be passed between apps: {}", cut(&message, bounds::TEXT)),
-        )
-        .with_hint("Android passes about 1 MB: ask for less at a time"),
-        Unreached::Failure(CallFailure::Threw { class, message }) => ToolError::new(
-            Code::ToolFailed,
-            cut(&format!("{title} failed with {class}: {message}"), bounds::TEXT),
+            )),
         ),
-        Unreached::Failure(CallFailure::Unsupported(message)) => ToolError::new(Code::ToolFailed, message),
-        Unreached::Failure(CallFailure::Host(error)) => {
-            let failed = ToolError::new(Code::Network, error.message);
+        CallFailure::Died(message) => {
+            let text = format!("{title} stopped in the middle of the call: {}", cut(&message, bounds::TEXT));
+            may_have_run(provider, retryable(ToolError::new(Code::ToolFailed, text)))
+        }
+        // Whether the arguments were too large or the answer is not told.
+        CallFailure::TooLarge(message) => may_have_run(
+            provider,
+            ToolError::new(
+                Code::ToolFailed,
+                format!("too large to be passed between apps: {}", cut(&message, bounds::TEXT)),
+            )
+            .with_hint("send less, or ask for less, at a time"),
+        ),
+        CallFailure::Threw { class, message } => may_have_run(
+            provider,
+            ToolError::new(
+                Code::ToolFailed,
+                cut(&format!("{title} failed with {class}: {message}"), bounds::TEXT),
+            ),
+        ),
+        CallFailure::Unsupported(message) => ToolError::new(Code::ToolFailed, message),
+        CallFailure::Host(error) => {
+            let failed = may_have_run(provider, ToolError::new(Code::Network, error.message));
             match error.hint {
                 Some(hint) => failed.with_hint(hint),
                 None => failed,
             }
         }
-        Unreached::Failure(CallFailure::Overdue) | Unreached::Missed(Missed::Overdue) => {
-            ToolError::new(Code::Timeout, format!("{title} did not answer in time"))
-        }
-        Unreached::Missed(missed) => {
-            let mut error = ToolError::new(Code::ToolFailed, format!("{title}: {missed}"));
-            error.retryable = missed != Missed::Panicked;
-            error
-        }
+        CallFailure::Overdue => overdue(provider),
     }
+}
+
+fn overdue(provider: &Provider) -> ToolError {
+    may_have_run(
+        provider,
+        ToolError::new(Code::Timeout, format!("{} did not answer in time", provider.title())),
+    )
+}
+
+/// Of a call that had left for the app. What may act is not to be tried again unchanged.
+fn may_have_run(provider: &Provider, mut error: ToolError) -> ToolError {
+    error.dispatched = true;
+    error.retryable &= provider.dialect.is_read_only();
+    error
+}
+
+fn retryable(mut error: ToolError) -> ToolError {
+    error.retryable = true;
+    error
 }
 
 /// `auth_required`, with what the app says and what became of asking.
@@ -302,6 +331,7 @@ fn authorization_error(provider: &Provider, required: &AuthorizationRequired, as
     let hint = required.hint.clone().unwrap_or_else(|| format!("open {title} and allow access there"));
     let mut error =
         ToolError::new(Code::AuthRequired, format!("{}{became}", required.message)).with_hint(hint);
+    error.dispatched = true;
     error.authorize_intent =
         required.intent.as_ref().map(|intent| RawJson::from(&serde_json::Value::from(intent.as_str())));
     error

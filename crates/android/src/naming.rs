@@ -39,11 +39,14 @@ impl Names {
 
     /// Gives a name to each of those who have none; whether any was given. It depends on who they are and on what was
     /// given before, never on their order: where several of them want the same, or where it is another's,
-    /// all of them get it with a mark made from package and authority. Those beyond [`REMEMBERED`] get none.
+    /// all of them get it with a mark made from package and authority. Those beyond [`REMEMBERED`] get none, nor does
+    /// one of whom it is not known who signed it: its name could pass to another signer.
     pub fn assign(&mut self, wanted: &[(Owner, Option<String>)]) -> bool {
         let known: BTreeSet<Owner> = self.0.values().cloned().collect();
         let mut new: BTreeMap<&Owner, String> = BTreeMap::new();
-        for (owner, label) in wanted.iter().filter(|(owner, _)| !known.contains(owner)) {
+        for (owner, label) in
+            wanted.iter().filter(|(owner, _)| owner.certificate.is_some() && !known.contains(owner))
+        {
             new.entry(owner).or_insert_with(|| plain(label.as_deref(), &owner.package));
         }
         let mut wanting: BTreeMap<&str, usize> = BTreeMap::new();

@@ -28,6 +28,8 @@ pub enum State {
     },
     /// Nothing, until the app or its rights are other ones.
     Refused {
+        /// What for.
+        refusal: Refusal,
         /// Why.
         reason: String,
         /// What can be done.
@@ -35,10 +37,23 @@ pub enum State {
     },
 }
 
+/// What a provider is refused for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// For what its app declares; it was not asked.
+    Declared,
+    /// For want of a permission.
+    Guarded,
+    /// By the app itself, which does not want this caller.
+    ByTheApp,
+    /// For there is no way to pass it a call from here.
+    NoWay,
+}
+
 impl State {
-    /// Refused, with nothing that could be done about it here.
-    pub fn refused(reason: impl Into<String>) -> Self {
-        Self::Refused { reason: reason.into(), hint: None }
+    /// Refused for what its app declares.
+    pub fn refused(reason: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Refused { refusal: Refusal::Declared, reason: reason.into(), hint: Some(hint.into()) }
     }
 }
 
@@ -78,10 +93,10 @@ impl Provider {
         self.label.as_deref().filter(|label| !label.trim().is_empty()).unwrap_or(&self.package)
     }
 
-    /// Whether it is not to be asked.
+    /// Whether it is refused for what its app declares, and so not asked.
     #[must_use]
-    pub fn is_refused(&self) -> bool {
-        matches!(self.state, State::Refused { .. })
+    pub fn is_declared_wrongly(&self) -> bool {
+        matches!(self.state, State::Refused { refusal: Refusal::Declared, .. })
     }
 
     /// Whose its name is.

@@ -8,7 +8,8 @@ use tokio::time::Instant;
 
 use crate::bundle::Bundle;
 use crate::host::{CallFailure, HostCall, ProviderHost};
-use crate::workers::{Missed, Workers};
+use crate::provider::Provider;
+use crate::workers::{Lane, Missed, Workers};
 
 /// Why no answer came.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -28,6 +29,8 @@ pub struct Effort {
     pub repeatable: bool,
     /// Whether the app may be opened.
     pub launch: bool,
+    /// Whether the provider may well do without it: where it hangs, nothing else of the provider is kept waiting.
+    pub optional: bool,
 }
 
 /// The way to the providers of one phone. Cheap to clone.
@@ -43,8 +46,10 @@ impl std::fmt::Debug for Reach {
     }
 }
 
-/// The lane of what is asked of the system itself.
-const SYSTEM: &str = "\u{0}system";
+/// What is asked of the system itself has a lane that no app can have: packages are not empty.
+fn system() -> Lane {
+    Lane::new("", "")
+}
 
 impl Reach {
     /// Through this host.
@@ -55,8 +60,8 @@ impl Reach {
 
     /// Threads that hang in a provider.
     #[must_use]
-    pub fn stuck_in(&self, authority: &str) -> usize {
-        self.workers.stuck_in(authority)
+    pub fn stuck_in(&self, provider: &Provider) -> usize {
+        self.workers.stuck_in(&Lane::new(&provider.package, &provider.authority))
     }
 
     /// What a person can do where a call was refused for want of a permission.
@@ -75,7 +80,7 @@ impl Reach {
         question: impl FnOnce(&dyn ProviderHost) -> T + Send + 'static,
     ) -> Result<T, Missed> {
         let host = Arc::clone(&self.host);
-        self.workers.run(SYSTEM, patience, move || question(&*host)).await
+        self.workers.run(&system(), patience, move || question(&*host)).await
     }
 
     /// Calls a provider. Where its process is not there, the system is made to start it, and the same call is
@@ -86,56 +91,44 @@ impl Reach {
     /// [`Unreached`]: of the last try.
     pub async fn call(
         &self,
-        package: &str,
-        authority: &str,
+        provider: &Provider,
         method: &str,
         extras: Option<Bundle>,
         patience: Duration,
         effort: Effort,
     ) -> Result<Option<Bundle>, Unreached> {
+        let Effort { repeatable, launch, optional } = effort;
+        let lane = match optional {
+            false => Lane::new(&provider.package, &provider.authority),
+            // No authority has such a name.
+            true => Lane::new(&provider.package, format!("{} {method}", provider.authority)),
+        };
         let until = Instant::now() + patience;
-        let mut revivals = [Revival::Wake, Revival::Launch].into_iter();
+        let left = || until.saturating_duration_since(Instant::now());
+        let revivals = [Some(Revival::Wake), launch.then_some(Revival::Launch)].into_iter().flatten();
+        let mut revivals = revivals.fuse();
         loop {
-            let left = until.saturating_duration_since(Instant::now());
-            let call = HostCall {
-                authority: authority.to_owned(),
-                method: method.to_owned(),
-                extras: extras.clone(),
-                patience: left,
-            };
-            let host = Arc::clone(&self.host);
-            let failure = match self.workers.run(authority, left, move || host.call(&call)).await? {
+            let (host, call) = (
+                Arc::clone(&self.host),
+                HostCall {
+                    authority: provider.authority.clone(),
+                    method: method.to_owned(),
+                    extras: extras.clone(),
+                    patience: left(),
+                },
+            );
+            let failure = match self.workers.run(&lane, left(), move || host.call(&call)).await? {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
             };
-            if !worth_another_try(&failure, effort) {
-                return Err(failure.into());
-            }
-            let mut revived = false;
-            for revival in revivals.by_ref() {
-                let left = until.saturating_duration_since(Instant::now());
-                let (host, authority_of, package) =
-                    (Arc::clone(&self.host), authority.to_owned(), package.to_owned());
-                let result = match revival {
-                    Revival::Wake => {
-                        self.workers.run(authority, left, move || host.wake(&authority_of)).await?
-                    }
-                    Revival::Launch if effort.launch => {
-                        self.workers.run(authority, left, move || host.launch(&package)).await?
-                    }
-                    Revival::Launch => continue,
-                };
-                // A process that could not be started may have been started by somebody else meanwhile: waking
-                // is always worth a try.
-                revived = match revival {
-                    Revival::Wake => true,
-                    Revival::Launch => result.unwrap_or(false),
-                };
-                if revived {
-                    break;
-                }
-            }
-            if !revived {
+            let revival = if worth_another_try(&failure, repeatable) { revivals.next() } else { None };
+            let Some(revival) = revival else { return Err(failure.into()) };
+            let host = Arc::clone(&self.host);
+            let (package, authority) = (provider.package.clone(), provider.authority.clone());
+            let revived =
+                self.workers.run(&lane, left(), move || revival.of(&*host, &package, &authority)).await;
+            // Where reviving it takes too long, or fails, what the call said is what there is to say.
+            if revived != Ok(true) || left().is_zero() {
                 return Err(failure.into());
             }
         }
@@ -148,11 +141,22 @@ enum Revival {
     Launch,
 }
 
+impl Revival {
+    /// Whether it is worth trying again.
+    fn of(self, host: &dyn ProviderHost, package: &str, authority: &str) -> bool {
+        match self {
+            // A process that could not be started may have been by somebody else meanwhile.
+            Self::Wake => host.wake(authority).is_ok(),
+            Self::Launch => host.launch(package).unwrap_or(false),
+        }
+    }
+}
+
 /// Where nobody served the authority, nothing has run; where the process died, something may have.
-fn worth_another_try(failure: &CallFailure, effort: Effort) -> bool {
+fn worth_another_try(failure: &CallFailure, repeatable: bool) -> bool {
     match failure {
         CallFailure::UnknownAuthority(_) => true,
-        CallFailure::Died(_) => effort.repeatable,
+        CallFailure::Died(_) => repeatable,
         _ => false,
     }
 }

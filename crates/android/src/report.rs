@@ -15,7 +15,7 @@ pub(crate) fn row(provider: &Provider) -> AppProvider {
             (AppProviderState::AuthorizationRequired, Some(message), hint)
         }
         State::Unavailable { reason } => (AppProviderState::Unavailable, Some(reason), None),
-        State::Refused { reason, hint } => (AppProviderState::Refused, Some(reason), hint),
+        State::Refused { reason, hint, .. } => (AppProviderState::Refused, Some(reason), hint),
     };
     AppProvider {
         authority: provider.authority.clone(),

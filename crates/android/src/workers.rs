@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -13,10 +14,15 @@ use tokio::sync::{Semaphore, oneshot};
 
 /// Calls that run beside each other, of all providers.
 const RUNNING: usize = 256;
-/// Calls that run beside each other, of one provider: as many as Android gives an app threads to answer them.
+/// Calls that run beside each other, of one app: as many as Android gives it threads to answer them.
 const RUNNING_OF_ONE: usize = 16;
+/// Calls of one app that run or wait for their turn. Whoever comes then is told so at once, and does not hold a place
+/// that a call of another app could have.
+const CROWD: usize = 32;
 /// Threads left behind with one provider before it is asked nothing more.
 pub const STUCK_OF_ONE: usize = 3;
+/// Threads left behind with all providers of one app before that is asked nothing more.
+const STUCK_OF_APP: usize = 6;
 /// Threads left behind in all before nothing new is asked of anybody.
 const STUCK: usize = 128;
 /// How long a thread without work stays.
@@ -28,6 +34,12 @@ pub enum Missed {
     /// It took longer than it was given.
     #[error("the app did not answer in time")]
     Overdue,
+    /// Its turn did not come in time; nothing was asked.
+    #[error("the app is busy with earlier calls, and this one's turn did not come in time")]
+    NotStarted,
+    /// Too many wait for their turn; nothing was asked.
+    #[error("the app is busy: {CROWD} earlier calls are still running")]
+    Crowded,
     /// Earlier calls of the same provider hang.
     #[error("the app hangs: {STUCK_OF_ONE} earlier calls are still unanswered")]
     Hanging,
@@ -41,18 +53,46 @@ pub enum Missed {
 
 type Job = Box<dyn FnOnce() + Send>;
 
+/// Whose calls they are.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Lane {
+    /// The app, which is one process.
+    pub app: String,
+    /// The provider within it.
+    pub provider: String,
+}
+
+impl Lane {
+    /// Of a provider of an app.
+    pub fn new(app: impl Into<String>, provider: impl Into<String>) -> Self {
+        Self { app: app.into(), provider: provider.into() }
+    }
+}
+
+/// What goes on with one app.
 #[derive(Debug)]
-struct Lane {
+struct Traffic {
     turns: Arc<Semaphore>,
     running: usize,
-    stuck: usize,
+    /// Threads left behind, by provider.
+    stuck: HashMap<String, usize>,
+}
+
+impl Traffic {
+    fn stuck(&self) -> usize {
+        self.stuck.values().sum()
+    }
+
+    fn is_over(&self) -> bool {
+        self.running == 0 && self.stuck.is_empty()
+    }
 }
 
 #[derive(Default)]
 struct State {
     idle: Vec<(u64, SyncSender<Job>)>,
     last_number: u64,
-    lanes: HashMap<String, Lane>,
+    apps: HashMap<String, Traffic>,
     stuck: usize,
 }
 
@@ -82,17 +122,18 @@ impl Workers {
     /// [`Missed`].
     pub async fn run<T: Send + 'static>(
         &self,
-        lane: &str,
+        lane: &Lane,
         patience: Duration,
         job: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Missed> {
+        let has_started = AtomicBool::new(false);
         let within = async {
             let in_lane = self.enter(lane)?;
             let of_lane = Arc::clone(&in_lane.turns);
             let _turn_in_lane = of_lane.acquire_owned().await.map_err(|_| Missed::Exhausted)?;
             let _turn = Arc::clone(&self.turns).acquire_owned().await.map_err(|_| Missed::Exhausted)?;
             let (answer, answered) = oneshot::channel();
-            let waiter = Waiter { workers: self.clone(), lane: lane.to_owned(), fate: Arc::default() };
+            let waiter = Waiter { workers: self.clone(), lane: lane.clone(), fate: Arc::default() };
             let ticket = waiter.ticket();
             self.start(Box::new(move || {
                 let result = std::panic::catch_unwind(AssertUnwindSafe(job));
@@ -100,34 +141,42 @@ impl Workers {
                 // Nobody waits any more where it is overdue.
                 let _ = answer.send(result.map_err(|_| Missed::Panicked));
             }))?;
+            has_started.store(true, Ordering::Relaxed);
             let result = answered.await.unwrap_or(Err(Missed::Panicked));
             drop(waiter);
             result
         };
-        tokio::time::timeout(patience, within).await.unwrap_or(Err(Missed::Overdue))
+        let late = |_| if has_started.load(Ordering::Relaxed) { Missed::Overdue } else { Missed::NotStarted };
+        tokio::time::timeout(patience, within).await.map_err(late).flatten()
     }
 
-    /// Threads that were left behind and are still out, of one provider.
+    /// Threads that were left behind with a provider and are still out.
     #[must_use]
-    pub fn stuck_in(&self, lane: &str) -> usize {
-        self.state.lock().lanes.get(lane).map_or(0, |lane| lane.stuck)
+    pub fn stuck_in(&self, lane: &Lane) -> usize {
+        let state = self.state.lock();
+        state.apps.get(&lane.app).and_then(|app| app.stuck.get(&lane.provider)).copied().unwrap_or(0)
     }
 
-    fn enter(&self, lane: &str) -> Result<InLane, Missed> {
+    fn enter(&self, lane: &Lane) -> Result<InLane, Missed> {
         let mut state = self.state.lock();
         if state.stuck >= STUCK {
             return Err(Missed::Exhausted);
         }
-        let entry = state.lanes.entry(lane.to_owned()).or_insert_with(|| Lane {
+        let app = state.apps.entry(lane.app.clone()).or_insert_with(|| Traffic {
             turns: Arc::new(Semaphore::new(RUNNING_OF_ONE)),
             running: 0,
-            stuck: 0,
+            stuck: HashMap::new(),
         });
-        if entry.stuck >= STUCK_OF_ONE {
+        if app.stuck.get(&lane.provider).is_some_and(|stuck| *stuck >= STUCK_OF_ONE)
+            || app.stuck() >= STUCK_OF_APP
+        {
             return Err(Missed::Hanging);
         }
-        entry.running += 1;
-        Ok(InLane { workers: self.clone(), lane: lane.to_owned(), turns: Arc::clone(&entry.turns) })
+        if app.running >= CROWD {
+            return Err(Missed::Crowded);
+        }
+        app.running += 1;
+        Ok(InLane { workers: self.clone(), app: lane.app.clone(), turns: Arc::clone(&app.turns) })
     }
 
     fn start(&self, job: Job) -> Result<(), Missed> {
@@ -183,22 +232,29 @@ fn next_job(state: &Weak<Mutex<State>>) -> Option<Job> {
     }
 }
 
-/// Counts a caller in a lane, and forgets the lane with the last of them.
+impl State {
+    /// Forgets an app of which nothing is under way any more.
+    fn tidy(&mut self, app: &str) {
+        if self.apps.get(app).is_some_and(Traffic::is_over) {
+            self.apps.remove(app);
+        }
+    }
+}
+
+/// Counts a caller of an app.
 struct InLane {
     workers: Workers,
-    lane: String,
+    app: String,
     turns: Arc<Semaphore>,
 }
 
 impl Drop for InLane {
     fn drop(&mut self) {
         let mut state = self.workers.state.lock();
-        if let Some(lane) = state.lanes.get_mut(&self.lane) {
-            lane.running = lane.running.saturating_sub(1);
-            if lane.running == 0 && lane.stuck == 0 {
-                state.lanes.remove(&self.lane);
-            }
+        if let Some(app) = state.apps.get_mut(&self.app) {
+            app.running = app.running.saturating_sub(1);
         }
+        state.tidy(&self.app);
     }
 }
 
@@ -214,7 +270,7 @@ enum Fate {
 /// Who waits for a job. Dropped before it returned, its thread counts as left behind.
 struct Waiter {
     workers: Workers,
-    lane: String,
+    lane: Lane,
     fate: Arc<Mutex<Fate>>,
 }
 
@@ -235,8 +291,8 @@ impl Drop for Waiter {
             *fate = Fate::LeftBehind;
             let mut state = self.workers.state.lock();
             state.stuck += 1;
-            if let Some(lane) = state.lanes.get_mut(&self.lane) {
-                lane.stuck += 1;
+            if let Some(app) = state.apps.get_mut(&self.lane.app) {
+                *app.stuck.entry(self.lane.provider.clone()).or_default() += 1;
             }
         }
     }
@@ -245,7 +301,7 @@ impl Drop for Waiter {
 /// The thread's side of it.
 struct Ticket {
     state: Weak<Mutex<State>>,
-    lane: String,
+    lane: Lane,
     fate: Arc<Mutex<Fate>>,
 }
 
@@ -258,12 +314,15 @@ impl Drop for Ticket {
         let Some(state) = self.state.upgrade().filter(|_| left_behind) else { return };
         let mut state = state.lock();
         state.stuck = state.stuck.saturating_sub(1);
-        if let Some(lane) = state.lanes.get_mut(&self.lane) {
-            lane.stuck = lane.stuck.saturating_sub(1);
-            if lane.running == 0 && lane.stuck == 0 {
-                state.lanes.remove(&self.lane);
+        if let Some(app) = state.apps.get_mut(&self.lane.app)
+            && let Some(stuck) = app.stuck.get_mut(&self.lane.provider)
+        {
+            *stuck = stuck.saturating_sub(1);
+            if *stuck == 0 {
+                app.stuck.remove(&self.lane.provider);
             }
         }
+        state.tidy(&self.lane.app);
     }
 }
 

@@ -117,7 +117,7 @@ fn write_provider(to: &mut Writer, provider: &Provider) -> Result<(), Malformed>
         State::Ready => (0, None, None),
         State::AuthorizationRequired { message, hint, .. } => (1, Some(message), hint.as_ref()),
         State::Unavailable { reason } => (2, Some(reason), None),
-        State::Refused { reason, hint } => (3, Some(reason), hint.as_ref()),
+        State::Refused { reason, hint, .. } => (3, Some(reason), hint.as_ref()),
     };
     to.byte(state);
     to.text_or_none(reason.map(String::as_str))?;

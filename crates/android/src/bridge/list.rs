@@ -11,12 +11,15 @@ use crate::execute::Executor;
 use crate::naming::{Names, Owner, REMEMBERED};
 use crate::provider::{Provider, State};
 use crate::report;
+use crate::scan::KnownInfo;
 
 /// Providers with their tools as the device takes them. A provider that stays as it was keeps its tools, whose
 /// schemas are not compiled again.
 pub(super) struct List {
     others: Vec<Tool>,
     names: Names,
+    /// Why names that were to be given could not be kept, and so were not.
+    unkept: Option<String>,
     executor: Executor,
     providers: Vec<Provider>,
     /// Beside `providers`, place by place.
@@ -25,15 +28,11 @@ pub(super) struct List {
 
 impl List {
     pub(super) fn new(others: Vec<Tool>, names: Names, executor: Executor) -> Self {
-        Self { others, names, executor, providers: Vec::new(), tools: Vec::new() }
+        Self { others, names, unkept: None, executor, providers: Vec::new(), tools: Vec::new() }
     }
 
     pub(super) fn providers(&self) -> &[Provider] {
         &self.providers
-    }
-
-    pub(super) fn names(&self) -> &Names {
-        &self.names
     }
 
     /// Those that want to be allowed.
@@ -45,9 +44,27 @@ impl List {
             .collect()
     }
 
-    /// Gives names to those who have none. Whether any was given.
-    pub(super) fn name(&mut self, declared: &[(Owner, Option<String>)]) -> bool {
-        self.names.assign(declared)
+    /// Gives names to those who have none, and has them kept. One that could not be kept is not given: after the next
+    /// start it might be another's.
+    pub(super) fn name(
+        &mut self,
+        declared: &[(Owner, Option<String>)],
+        keep: impl FnOnce(&Names) -> Result<(), String>,
+    ) {
+        let mut names = self.names.clone();
+        self.unkept = None;
+        if names.assign(declared) {
+            match keep(&names) {
+                Ok(()) => self.names = names,
+                Err(reason) => self.unkept = Some(reason),
+            }
+        }
+    }
+
+    /// What those who were asked before said of themselves.
+    pub(super) fn known(&self) -> KnownInfo {
+        let ready = self.providers.iter().filter(|provider| provider.state == State::Ready);
+        ready.map(|provider| (provider.owner(), provider.info.clone())).collect()
     }
 
     /// Drops the providers of packages that are gone.
@@ -57,7 +74,7 @@ impl List {
     }
 
     /// Puts what was found in the place of what there was of the same packages.
-    pub(super) fn swap(&mut self, found: Vec<Provider>) {
+    pub(super) async fn swap(&mut self, found: Vec<Provider>) {
         let packages: HashSet<String> = found.iter().map(|provider| provider.package.clone()).collect();
         let all = std::mem::take(&mut self.providers).into_iter().zip(std::mem::take(&mut self.tools));
         let (old, mut all): (Vec<_>, Vec<_>) =
@@ -67,7 +84,12 @@ impl List {
             let same = old.iter().find(|(before, _)| is_called_alike(before, &provider));
             let tools = match same {
                 Some((_, tools)) => tools.clone(),
-                None => self.tools_of(&provider),
+                None => {
+                    // Compiling hundreds of schemas takes its time.
+                    let (executor, of) = (self.executor.clone(), provider.clone());
+                    let made = tokio::task::spawn_blocking(move || tools_of(&executor, of));
+                    made.await.unwrap_or_default()
+                }
             };
             all.push((provider, tools));
         }
@@ -111,6 +133,7 @@ impl List {
             for tool in own.iter().take(share) {
                 if taken.contains(tool.name()) {
                     row.notes.refuse(Some(tool.name()), "this device has a tool of that name already");
+                    row.tools.retain(|spec| provider.exposed(&spec.name).as_deref() != Some(tool.name()));
                 } else {
                     tools.push(tool.clone());
                 }
@@ -121,15 +144,12 @@ impl List {
     }
 
     fn named(&self, mut provider: Provider) -> Provider {
+        provider.prefix = self.names.of(&provider.owner()).map(str::to_owned);
         if matches!(provider.state, State::Refused { .. }) {
             return provider;
         }
-        provider.prefix = self.names.of(&provider.owner()).map(str::to_owned);
         if provider.prefix.is_none() {
-            provider.state = State::Refused {
-                reason: format!("{REMEMBERED} names of apps are remembered, and no more"),
-                hint: Some("forget the names of apps that are gone".to_owned()),
-            };
+            provider.state = self.nameless(&provider);
             provider.tools.clear();
             return provider;
         }
@@ -146,25 +166,43 @@ impl List {
         provider
     }
 
-    /// Its tools as the device's.
-    fn tools_of(&self, provider: &Provider) -> Vec<Tool> {
-        let shared = Arc::new(provider.clone());
-        provider
-            .tools
-            .iter()
-            .filter_map(|spec| {
-                let own_name = spec.name.clone();
-                let spec = SpecDocument { name: provider.exposed(&own_name)?, ..spec.clone() };
-                let (executor, provider) = (self.executor.clone(), Arc::clone(&shared));
-                let tool = Tool::new(spec, move |args, cx| {
-                    let (executor, provider, own_name) =
-                        (executor.clone(), Arc::clone(&provider), own_name.clone());
-                    async move { executor.run(&provider, &own_name, &args, &cx).await }
-                });
-                Some(if shared.dialect.is_read_only() { tool.read_only() } else { tool })
-            })
-            .collect()
+    /// Why it has no name, and so no tools.
+    fn nameless(&self, provider: &Provider) -> State {
+        if provider.certificate.is_none() {
+            return State::refused(
+                "it can't be told who signed it, and its name must not pass to anybody else",
+                "sign it with APK Signature Scheme v2 or newer",
+            );
+        }
+        match &self.unkept {
+            Some(reason) => State::Unavailable { reason: format!("its name could not be kept: {reason}") },
+            None => State::refused(
+                format!("{REMEMBERED} names of apps are remembered, and no more"),
+                "forget all of them where they are kept: apps are then named anew, and what was granted to their \
+                 tools counts no more",
+            ),
+        }
     }
+}
+
+/// Its tools as the device's.
+fn tools_of(executor: &Executor, provider: Provider) -> Vec<Tool> {
+    let shared = Arc::new(provider);
+    shared
+        .tools
+        .iter()
+        .filter_map(|spec| {
+            let own_name = spec.name.clone();
+            let spec = SpecDocument { name: shared.exposed(&own_name)?, ..spec.clone() };
+            let (executor, provider) = (executor.clone(), Arc::clone(&shared));
+            let tool = Tool::new(spec, move |args, cx| {
+                let (executor, provider, own_name) =
+                    (executor.clone(), Arc::clone(&provider), own_name.clone());
+                async move { executor.run(&provider, &own_name, &args, &cx).await }
+            });
+            Some(if shared.dialect.is_read_only() { tool.read_only() } else { tool })
+        })
+        .collect()
 }
 
 fn take_away(provider: &mut Provider, tools: &mut Vec<Tool>, reason: &str) {

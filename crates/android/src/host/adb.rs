@@ -50,8 +50,6 @@ const MOST_MANIFESTS: usize = 1_024;
 const FRESH: Duration = Duration::from_secs(2);
 /// APKs that are read at the same time.
 const READERS: usize = 4;
-/// Printed between the answers of one command line.
-const NEXT: &str = "--toolway-next--";
 
 /// A phone that `adb` reaches. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -181,20 +179,24 @@ impl Inner {
     /// Asks for packages, services, providers and authorities, in one go.
     fn look(&self) -> Result<(BTreeSet<ComponentName>, BTreeSet<ComponentName>), HostError> {
         let user = self.phone.facts()?.user;
+        // Apps' own words are printed in between, so they must not know it.
+        let next = phone::mark();
         let line = [
             list_packages(user),
             format!("cmd package query-services --components --user {user} -a {}", cetp::ACTION),
             "dumpsys package resolvers content".to_owned(),
             "dumpsys package providers".to_owned(),
         ]
-        .join(&format!("; echo {NEXT}; "));
+        .join(&format!("; echo {next}; "));
         let said = self.phone.ask(&line)?;
-        let mut parts = said.split(NEXT);
-        let mut part = || parts.next().unwrap_or_default();
-        let installed = packages::installed(part());
-        let services = packages::services(part());
-        let providers = packages::resolvers(part(), &[mcp::MIME_TYPE, mcp::ACTION]);
-        let authorities = packages::authorities(part());
+        let parts: Vec<&str> = said.split(&next).collect();
+        let [installed, services, providers, authorities] = parts.as_slice() else {
+            return Err(HostError::new("the phone's lists of apps can't be told apart"));
+        };
+        let installed = packages::installed(installed);
+        let services = packages::services(services);
+        let providers = packages::resolvers(providers, &[mcp::MIME_TYPE, mcp::ACTION]);
+        let authorities = packages::authorities(authorities);
         let mut known = self.known.lock();
         known.installed = installed;
         known.authorities = authorities;
@@ -337,7 +339,7 @@ impl ProviderHost for AdbHost {
         // What can't be passed is refused before anything is asked of the phone.
         content::command(call, 0, Escaping::Backslash)?;
         if self.is_for_calls && call.method == mcp::GET_TOOL_INFO {
-            return Err(CallFailure::Security(content::NO_MAPS.to_owned()));
+            return Err(CallFailure::Unsupported(content::NO_MAPS.to_owned()));
         }
         let Facts { user, is_root, .. } = phone.facts()?;
         let escaping = if content::needs_escaping(call) { phone.escaping()? } else { Escaping::Backslash };
@@ -376,9 +378,11 @@ impl ProviderHost for AdbHost {
 
     fn watch(&self, changes: PackageChanges) -> Result<(), HostError> {
         let inner = Arc::clone(&self.inner);
+        // From now on: what changes before the thread has begun counts too.
+        let known = inner.installed().ok();
         std::thread::Builder::new()
             .name("adb packages".to_owned())
-            .spawn(move || watch::watch(&inner, &changes))
+            .spawn(move || watch::watch(&inner, known, &changes))
             .map(|_| ())
             .map_err(|error| HostError::new(format!("no thread could be started: {error}")))
     }

@@ -74,9 +74,8 @@ pub async fn probe(reach: &Reach, provider: &Provider, patience: Duration, act: 
 impl Probe<'_> {
     async fn ask(&mut self, method: &str, extras: Option<Bundle>) -> Taken {
         self.calls += 1;
-        let effort = Effort { repeatable: true, launch: false };
-        let (package, authority) = (&self.provider.package, &self.provider.authority);
-        match self.reach.call(package, authority, method, extras, self.patience, effort).await {
+        let effort = Effort { repeatable: true, launch: false, optional: false };
+        match self.reach.call(self.provider, method, extras, self.patience, effort).await {
             Ok(answer) => cetp::read_result(answer.as_ref()).map_err(Fault::Said),
             Err(unreached) => Err(Fault::Lost(unreached.to_string())),
         }
@@ -193,7 +192,8 @@ impl Probe<'_> {
             let none = JsonObject::new();
             match run_once(self.reach, self.provider, &tool.name, &none, REQUEST, self.patience).await {
                 Ok(_) => {}
-                Err(error) if error.message.contains("can't be passed over adb") => {
+                // Nothing was sent: there is no way to pass it from here, say.
+                Err(error) if !error.dispatched => {
                     self.calls -= 1;
                     skipped.push(format!("{}: {}", tool.name, error.message));
                 }

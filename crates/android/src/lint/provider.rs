@@ -43,7 +43,7 @@ fn of_state(provider: &Provider, findings: &mut Findings) {
     let place = &provider.authority;
     match &provider.state {
         State::Ready => {}
-        State::Refused { reason, hint } => {
+        State::Refused { reason, hint, .. } => {
             findings.error(place, reason.clone(), hint.as_deref().unwrap_or_default());
         }
         State::Unavailable { reason } => findings.error(place, reason.clone(), ""),

@@ -77,7 +77,15 @@ fn one_tool(bundle: &Bundle, notes: &mut Notes) -> Result<Described, ProviderFai
 fn required(bundle: &Bundle, tool: &str, notes: &mut Notes) -> Vec<String> {
     match bundle.get("tool_input_required") {
         None => Vec::new(),
-        Some(Value::Texts(names)) => names.clone(),
+        Some(Value::Texts(names)) => {
+            if names.len() > bounds::INPUTS {
+                notes.flag(
+                    Some(tool),
+                    format!("it requires {} parameters; {} count", names.len(), bounds::INPUTS),
+                );
+            }
+            names.iter().take(bounds::INPUTS).cloned().collect()
+        }
         Some(other) => {
             notes.flag(Some(tool), format!(
                 "its \"tool_input_required\" is {} and not an array of strings; nothing counts as required",

@@ -50,6 +50,10 @@ fn describe(name: &str, tool: &RawValue, notes: &mut Notes) -> Option<Described>
             Vec::new()
         }
     };
+    if inputs.len() > bounds::INPUTS {
+        notes.refuse(Some(name), format!("it has {} inputs; {} are taken", inputs.len(), bounds::INPUTS));
+        return None;
+    }
     let mut properties: Vec<(String, String)> = Vec::new();
     let mut required: Vec<Value> = Vec::new();
     for input in &inputs {

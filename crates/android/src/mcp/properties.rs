@@ -66,8 +66,9 @@ pub(crate) fn schema(
         }
         written.push((name.as_str(), property));
     }
+    let known: BTreeSet<&str> = properties.0.iter().map(|(name, _)| name.as_str()).collect();
     for name in &required {
-        if !properties.0.iter().any(|(known, _)| known == name) {
+        if !known.contains(name.as_str()) {
             flag(format!("it requires {:?}, which it does not describe", cut(name, 100)));
         }
     }

@@ -19,9 +19,11 @@ pub(super) const SYSTEM: Duration = Duration::from_secs(20);
 const FETCH: Duration = Duration::from_secs(20);
 /// Most that is taken of such an answer. A phone with a thousand packages lists its providers in half of one MiB.
 pub(super) const MOST_ANSWER: usize = 8 << 20;
-/// Written behind a command's output, to know that it ran to its end: when the cable is pulled, `adb` ends as it
-/// does otherwise. The exit code follows.
-const END: &str = "--toolway-end--";
+/// A word that nobody on the phone can know before it is printed, and so not print in its place.
+pub(super) fn mark() -> String {
+    format!("--{}--", uuid::Uuid::now_v7().simple())
+}
+
 /// An authority that nobody has: `.invalid` is reserved for that.
 const NOBODY: &str = "toolway.invalid";
 
@@ -141,15 +143,18 @@ impl Phone {
     /// Runs a command line in the phone's shell, to its end.
     pub(super) fn shell(&self, command: &str, patience: Duration, most: usize) -> Result<Said, ShellError> {
         let serial = self.serial().map_err(ShellError::Host)?;
-        let line = format!("{command}; echo {END}$?");
+        // Behind the output, to know that it came to its end: when the cable is pulled, `adb` ends as it does
+        // otherwise. The exit code follows.
+        let mark = mark();
+        let line = format!("{command}; echo {mark}$?");
         // No terminal, and nothing to read: bytes come as they are, errors apart.
         let output = self
             .run(&["-s", &serial, "shell", "-n", "-T", &line], patience, most)
             .map_err(|error| self.of_shell(error, most))?;
         let stdout = String::from_utf8_lossy(&output.stdout);
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-        let end = stdout.rfind(END).filter(|end| {
-            let code = stdout.get(end + END.len()..).unwrap_or_default().trim_end();
+        let end = stdout.rfind(&mark).filter(|end| {
+            let code = stdout.get(end + mark.len()..).unwrap_or_default().trim_end();
             !code.is_empty() && code.bytes().all(|byte| byte.is_ascii_digit())
         });
         match end {

@@ -13,9 +13,12 @@ const PACE: Duration = Duration::from_secs(3);
 /// How often while the phone is away: each try is one short run of `adb`.
 const PACE_AWAY: Duration = Duration::from_secs(1);
 
-/// Watches until nobody listens any more.
-pub(super) fn watch(inner: &Arc<Inner>, changes: &PackageChanges) {
-    let mut known = inner.installed().ok();
+/// Watches until nobody listens any more, for what is not as `known` has it.
+pub(super) fn watch(
+    inner: &Arc<Inner>,
+    mut known: Option<BTreeMap<String, Installed>>,
+    changes: &PackageChanges,
+) {
     while !changes.is_over() {
         std::thread::park_timeout(if known.is_some() { PACE } else { PACE_AWAY });
         if changes.is_over() {

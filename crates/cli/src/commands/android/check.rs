@@ -10,7 +10,7 @@ use serde_json::json;
 use toolway_android::host::ProviderHost;
 use toolway_android::lint::{Finding, Level, Probed, of_manifest, of_provider, probe};
 use toolway_android::manifest::Apk;
-use toolway_android::provider::{Provider, State};
+use toolway_android::provider::{Provider, Refusal, State};
 
 use super::phone::{Phone, PhoneArgs};
 use super::shown;
@@ -125,7 +125,7 @@ async fn on_phone(args: &CheckArgs, context: &Context) -> Done<Checked> {
 
 /// Whether it is only the shell that may not call it.
 fn is_shell_s(provider: &Provider) -> bool {
-    matches!(&provider.state, State::Refused { reason, .. } if reason.contains("adb's shell"))
+    matches!(provider.state, State::Refused { refusal: Refusal::Guarded | Refusal::NoWay, .. })
 }
 
 fn show(checked: &Checked, context: &Context) -> Done {

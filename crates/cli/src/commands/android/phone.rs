@@ -1,5 +1,6 @@
 //! The phone that a command is about, by way of the program `adb`.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use toolway_android::host::HostError;
 use toolway_android::host::adb::{AdbHost, AdbProgram, PermissionOwner, PhoneInfo};
-use toolway_android::provider::{Provider, State};
+use toolway_android::provider::Provider;
 use toolway_android::reach::Reach;
 use toolway_android::scan::ScanError;
 use toolway_android::{Names, Options, ProviderHost, cetp};
@@ -20,6 +21,22 @@ use crate::report::{Done, Failure};
 const ADB: &str = if cfg!(windows) { "adb.exe" } else { "adb" };
 /// Variables that name the folder of Android's SDK, in which it may lie.
 const SDKS: [&str; 2] = ["ANDROID_HOME", "ANDROID_SDK_ROOT"];
+
+/// Variables that adb and its server need: where things lie, and how they are to speak.
+const NEEDED: &[&str] = &[
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "LANG",
+    "TMPDIR",
+    "TMP",
+    "TEMP",
+    "SYSTEMROOT",
+    "USERPROFILE",
+    "LOCALAPPDATA",
+];
+const NEEDED_PREFIXES: &[&str] = &["ADB_", "ANDROID_", "LC_", "LIBUSB_"];
 
 /// Which phone.
 #[derive(Debug, Clone, Args)]
@@ -53,8 +70,15 @@ pub(crate) fn host(serial: Option<&str>, context: &Context) -> Done<AdbHost> {
             .hint("install Android's platform tools (Debian: apt-get install adb; macOS: brew install android-platform-tools)")
             .hint("or set ANDROID_HOME to the folder of Android's SDK")
     })?;
-    let program = AdbProgram { path, environment: environment.all().into_iter().collect() };
+    // Its server lives on with what it is given, so that is only what it needs.
+    let needed = environment.all().into_iter().filter(|(name, _)| is_needed(name));
+    let program = AdbProgram { path, environment: needed.collect() };
     Ok(AdbHost::new(program, serial.map(str::to_owned)))
+}
+
+fn is_needed(variable: &OsStr) -> bool {
+    let name = variable.to_string_lossy().to_ascii_uppercase();
+    NEEDED.contains(&name.as_str()) || NEEDED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
 fn find(environment: &Environment) -> Option<PathBuf> {
@@ -74,7 +98,9 @@ pub(crate) fn of_host(error: HostError) -> Failure {
 fn of_scan(error: ScanError) -> Failure {
     match error {
         ScanError::Host(error) => of_host(error),
-        ScanError::Overdue => Failure::new(error.to_string()).code("phone").hint("it may be busy; try again"),
+        ScanError::Missed(_) => {
+            Failure::new(error.to_string()).code("phone").hint("it may be busy; try again")
+        }
     }
 }
 
@@ -112,7 +138,7 @@ impl Phone {
         let mut names = Names::default();
         let wanted: Vec<_> = providers
             .iter()
-            .filter(|provider| !is_declared_wrongly(provider))
+            .filter(|provider| !provider.is_declared_wrongly())
             .map(|provider| (provider.owner(), provider.label.clone()))
             .collect();
         names.assign(&wanted);
@@ -143,9 +169,4 @@ impl Phone {
     pub(crate) fn list_patience() -> Duration {
         Options::default().list_patience
     }
-}
-
-/// Whether it was refused for what it declares, before it was asked.
-fn is_declared_wrongly(provider: &Provider) -> bool {
-    matches!(&provider.state, State::Refused { hint: None, .. })
 }

@@ -29,7 +29,7 @@ pub(super) fn reason(provider: &Provider) -> Option<(String, Option<String>)> {
             hint.clone().or_else(|| Some("open the app on the phone and allow it there".to_owned())),
         )),
         State::Unavailable { reason } => Some((reason.clone(), None)),
-        State::Refused { reason, hint } => Some((reason.clone(), hint.clone())),
+        State::Refused { reason, hint, .. } => Some((reason.clone(), hint.clone())),
     }
 }
 

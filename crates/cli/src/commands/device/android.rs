@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio::sync::watch;
-use tokio::time::Interval;
+use tokio::time::{Interval, MissedTickBehavior};
 use toolway_android::bridge::{Overview, Parts};
 use toolway_android::host::adb::AdbHost;
 use toolway_android::provider::{Provider, State};
@@ -66,12 +66,13 @@ impl Apps {
                     private::replace(&kept, &bytes)
                 },
             );
-            if let Err(failure) = kept {
+            kept.map_err(|failure| {
                 printer.warning(
                     &format!("the names of apps were not kept: {}", failure.message()),
                     &failure.hints().unwrap_or_default(),
                 );
-            }
+                failure.message().to_owned()
+            })
         };
         let bridge = Bridge::start(Parts {
             host: Arc::new(host),
@@ -84,6 +85,7 @@ impl Apps {
         });
         let mut again = tokio::time::interval(ASK_AGAIN);
         again.reset();
+        again.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Running { overview: bridge.overview(), bridge, again, printer, last: Vec::new() }
     }
 }
@@ -107,9 +109,10 @@ impl Running {
                 self.say(&overview)
             }
             _ = self.again.tick() => {
-                let waits = |provider: &Provider| matches!(provider.state, State::AuthorizationRequired { .. });
-                if self.overview.borrow().providers.iter().any(waits) {
-                    self.bridge.rescan();
+                let waits = |provider: &&Provider| matches!(provider.state, State::AuthorizationRequired { .. });
+                let changes = self.bridge.changes();
+                for provider in self.overview.borrow().providers.iter().filter(waits) {
+                    changes.package(provider.package.clone());
                 }
                 Ok(())
             }
@@ -156,7 +159,7 @@ fn row(provider: &Provider) -> String {
             format!("{title} on the phone wants to be allowed first: {message}{hint}")
         }
         State::Unavailable { reason } => format!("{title} on the phone is not offered for now: {reason}"),
-        State::Refused { reason, hint } => {
+        State::Refused { reason, hint, .. } => {
             let hint = hint.as_deref().map(|hint| format!(" ({hint})")).unwrap_or_default();
             format!("{title} on the phone is refused: {reason}{hint}")
         }
