@@ -1,5 +1,6 @@
 package dev.toolway.host;
 
+import android.content.ComponentName;
 import android.content.Intent;
 import android.content.pm.ApplicationInfo;
 import android.content.pm.ComponentInfo;
@@ -7,6 +8,7 @@ import android.content.pm.PackageInfo;
 import android.content.pm.PackageManager;
 import android.content.pm.ProviderInfo;
 import android.content.pm.ResolveInfo;
+import android.content.pm.ServiceInfo;
 import android.content.pm.Signature;
 import android.content.pm.SigningInfo;
 import android.os.Build;
@@ -19,7 +21,11 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** What installed apps say of their tools in their manifests, as it stands there: nothing is judged here. */
+/**
+ * What installed apps say of their tools in their manifests, as it stands there: nothing is judged here. What an app
+ * may make as odd as it likes (meta-data, label) is asked for app by app: what can't be had of one is missing there,
+ * and hides no other.
+ */
 final class Declarations {
     private static final String CETP_ACTION = "com.clawseed.action.TOOL_PROVIDER";
     private static final String CETP_AUTHORITY = "com.clawseed.tools.authority";
@@ -73,7 +79,8 @@ final class Declarations {
         @SuppressWarnings("deprecation") // What replaces them is there from API 33 on.
         void in(String packageName) {
             Intent cetp = new Intent(CETP_ACTION).setPackage(packageName);
-            for (ResolveInfo info : packages.queryIntentServices(cetp, PackageManager.GET_META_DATA)) {
+            // Without meta-data, of which an app may have more than can be passed.
+            for (ResolveInfo info : packages.queryIntentServices(cetp, 0)) {
                 all.add(new Entry(app(info.serviceInfo), info.serviceInfo, CETP_SERVICE));
             }
             Intent typed = new Intent(Intent.ACTION_VIEW).setType(MCP_TYPE).setPackage(packageName);
@@ -108,7 +115,7 @@ final class Declarations {
         }
     }
 
-    private static final class Entry {
+    private final class Entry {
         private final App app;
         private final ComponentInfo component;
         private final int kind;
@@ -123,7 +130,7 @@ final class Declarations {
             to.text(app.packageName).textOrNone(app.label).textOrNone(app.certificate);
             to.text(component.name).flag(component.exported).raw(kind);
             if (kind == CETP_SERVICE) {
-                to.value(metaData(CETP_AUTHORITY)).value(metaData(CETP_VERSION));
+                metaData(to);
             } else {
                 String authorities = ((ProviderInfo) component).authority;
                 to.text(authorities == null ? "" : authorities);
@@ -132,31 +139,50 @@ final class Declarations {
 
         /** Of whatever type the manifest's compiler made it: {@code "1"} is an Integer, {@code "1.0"} a Float. */
         @SuppressWarnings("deprecation")
-        private Object metaData(String key) {
-            Bundle all = component.metaData;
-            return all == null ? null : all.get(key);
+        private void metaData(Writer to) {
+            Object authority;
+            Object version;
+            try {
+                ServiceInfo service = packages.getServiceInfo(
+                        new ComponentName(component.packageName, component.name), PackageManager.GET_META_DATA);
+                Bundle all = service.metaData == null ? Bundle.EMPTY : service.metaData;
+                authority = all.get(CETP_AUTHORITY);
+                version = all.get(CETP_VERSION);
+            } catch (PackageManager.NameNotFoundException | RuntimeException e) {
+                to.other(e.getClass()).other(e.getClass());
+                return;
+            }
+            to.value(authority).value(version);
         }
     }
 
-    /** The application's label; nothing where it has none, for which Android itself would show a class or package. */
+    /**
+     * The application's label; nothing where it has none that can be read, for which Android itself would show a class
+     * or package.
+     */
     private String label(ApplicationInfo app) {
         CharSequence label = app.nonLocalizedLabel;
-        if (label == null && app.labelRes != 0) {
-            label = packages.getText(app.packageName, app.labelRes, app);
+        try {
+            if (label == null && app.labelRes != 0) {
+                label = packages.getText(app.packageName, app.labelRes, app);
+            }
+        } catch (RuntimeException e) {
+            return null; // Its resources are broken.
         }
         return label == null ? null : label.toString();
     }
 
     /**
-     * SHA-256 of the certificate of the key that the app was first signed with: where a key was replaced, the new
-     * one was vouched for by the old, and older versions of Android show the old one anyway.
+     * SHA-256 of the certificate that the app as it is installed is signed with, as the system has verified it; of
+     * several that sign together, of all. Never one that the app was signed with before: whoever still has a key
+     * that was replaced must not pass for the app.
      */
     private String certificate(ComponentInfo component) {
         Signature[] signatures;
         try {
             signatures = signatures(component.packageName);
-        } catch (PackageManager.NameNotFoundException e) {
-            return null; // Removed since.
+        } catch (PackageManager.NameNotFoundException | RuntimeException e) {
+            return null; // Removed since, or not to be had.
         }
         if (signatures == null || signatures.length == 0) {
             return null;
@@ -176,14 +202,7 @@ final class Declarations {
         }
         PackageInfo info = packages.getPackageInfo(packageName, PackageManager.GET_SIGNING_CERTIFICATES);
         SigningInfo signing = info.signingInfo;
-        if (signing == null) {
-            return null;
-        }
-        if (signing.hasMultipleSigners()) {
-            return signing.getApkContentsSigners();
-        }
-        Signature[] history = signing.getSigningCertificateHistory();
-        return history == null || history.length == 0 ? null : new Signature[] {history[0]};
+        return signing == null ? null : signing.getApkContentsSigners();
     }
 
     private static String sha256(byte[] bytes) {

@@ -24,10 +24,6 @@ final class Reader {
         return bytes.get();
     }
 
-    boolean isAtEnd() {
-        return !bytes.hasRemaining();
-    }
-
     int integer() {
         return bytes.getInt();
     }

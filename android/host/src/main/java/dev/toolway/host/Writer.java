@@ -100,7 +100,7 @@ final class Writer {
         try {
             value = bundle.get(key);
         } catch (RuntimeException e) {
-            raw(OTHER).text(e.getClass().getName());
+            other(e.getClass());
             return;
         }
         value(value, more);
@@ -152,7 +152,12 @@ final class Writer {
             }
             return this;
         }
-        return raw(OTHER).text(value.getClass().getName());
+        return other(value.getClass());
+    }
+
+    /** A value of which no more is known than this class: its own, or that of what was thrown in its place. */
+    Writer other(Class<?> known) {
+        return raw(OTHER).text(known.getName());
     }
 
     /** The strings of an array or a list of strings; places without one are left out. Nothing where it is neither. */

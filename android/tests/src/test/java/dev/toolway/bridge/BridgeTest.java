@@ -8,6 +8,7 @@ import dev.toolway.host.BridgeOptions;
 import dev.toolway.phone.Phone;
 import dev.toolway.phone.PlainContentProviderClient;
 import dev.toolway.phone.StrictContentResolver;
+import java.util.Arrays;
 import java.util.List;
 import org.json.JSONObject;
 import org.junit.After;
@@ -80,7 +81,7 @@ public abstract class BridgeTest {
 
     /** Waits until the gateway lists these tools of the phone, named without it, and no others. */
     protected final void awaitTools(String... names) {
-        List<String> wanted = java.util.Arrays.stream(names).map(name -> "phone__" + name).sorted().toList();
+        List<String> wanted = Arrays.stream(names).map(name -> "phone__" + name).sorted().toList();
         Tools.await(gateway, "phone", wanted::equals);
     }
 

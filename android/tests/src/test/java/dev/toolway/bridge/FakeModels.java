@@ -7,6 +7,8 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import org.json.JSONArray;
 import org.json.JSONException;
@@ -30,9 +32,9 @@ final class FakeModels implements AutoCloseable {
     /** A `models.toml` with one of them. */
     String toml() {
         try {
-            java.nio.file.Path key = Files.createTempFile("model", ".key",
-                java.nio.file.attribute.PosixFilePermissions.asFileAttribute(
-                    java.nio.file.attribute.PosixFilePermissions.fromString("rw-------")));
+            Path key = Files.createTempFile("model", ".key",
+                PosixFilePermissions.asFileAttribute(
+                    PosixFilePermissions.fromString("rw-------")));
             Files.writeString(key, ready.optString("key"));
             return "[[model]]\nname = \"fake\"\nkind = \"openai\"\nmodel = \"fake-model\"\nbase_url = \""
                 + ready.optJSONObject("base_urls").optString("openai") + "\"\nkey = { file = \"" + key + "\" }\n";

@@ -5,8 +5,10 @@ import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertTrue;
 
 import android.view.View;
+import android.widget.Button;
 import com.example.finance.AuthorizeActivity;
 import dev.toolway.foreign.FinanceByHand;
+import dev.toolway.foreign.HangsWhenCalled;
 import dev.toolway.host.AuthorizationRequest;
 import dev.toolway.host.ProviderRow;
 import dev.toolway.phone.Manifests;
@@ -14,10 +16,12 @@ import dev.toolway.phone.Phone;
 import dev.toolway.provider.Grants;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.json.JSONArray;
 import org.json.JSONObject;
 import org.junit.Test;
+import org.robolectric.Robolectric;
 
 /** The finance app of this checkout, from its real manifest, used over REST through the bridge. */
 public class FinanceTest extends BridgeTest {
@@ -52,8 +56,8 @@ public class FinanceTest extends BridgeTest {
     public void its_tools_are_named_after_it_and_listed_at_the_gateway() {
         install();
         ProviderRow row = shell().row(AUTHORITY, ProviderRow.State.READY);
-        assertEquals(java.util.List.of(HOLDINGS, TRANSACTIONS), row.tools());
-        assertEquals("no remarks", java.util.List.of(), row.notes());
+        assertEquals(List.of(HOLDINGS, TRANSACTIONS), row.tools());
+        assertEquals("no remarks", List.of(), row.notes());
         awaitTools(HOLDINGS, TRANSACTIONS);
         JSONObject listed = gateway.owner().get("/api/tools/phone__" + HOLDINGS);
         assertEquals("phone/" + HOLDINGS, listed.optString("id"));
@@ -119,18 +123,18 @@ public class FinanceTest extends BridgeTest {
     /** Calls a tool that never answers, and waits until the gateway gives it up. */
     private void hangFor(long millis) {
         phone.install(Manifests.apk("com.example.hung", "Hung", Manifests.cetp(".S",
-            dev.toolway.foreign.HangsWhenCalled.class.getName(), "com.example.hung.tools", "1")));
+            HangsWhenCalled.class.getName(), "com.example.hung.tools", "1")));
         Tools.await(gateway, "phone", tools -> tools.contains("phone__hung__wait"));
         failure(gateway.owner().called("phone__hung__wait", new JSONObject(), millis).join(), "timeout", "timeout");
-        dev.toolway.foreign.HangsWhenCalled.letGo();
+        HangsWhenCalled.letGo();
     }
 
     /** The user presses "Allow" on the app's screen. */
     private static void pressAllow() {
-        AuthorizeActivity activity = org.robolectric.Robolectric.buildActivity(AuthorizeActivity.class).setup().get();
+        AuthorizeActivity activity = Robolectric.buildActivity(AuthorizeActivity.class).setup().get();
         ArrayList<View> found = new ArrayList<>();
         activity.getWindow().getDecorView().findViewsWithText(found, "Allow", View.FIND_VIEWS_WITH_TEXT);
-        View button = found.stream().filter(android.widget.Button.class::isInstance).findFirst().orElseThrow();
+        View button = found.stream().filter(Button.class::isInstance).findFirst().orElseThrow();
         assertTrue(button.performClick());
     }
 

@@ -13,6 +13,8 @@ import dev.toolway.foreign.OddLists;
 import dev.toolway.host.ProviderRow;
 import dev.toolway.phone.Manifests;
 import dev.toolway.phone.Phone;
+import java.math.BigDecimal;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import org.json.JSONObject;
@@ -167,7 +169,7 @@ public class ForeignTest extends BridgeTest {
         // Numbers reach the gateway in several ways of writing them.
         for (String days : List.of("1", "1.0", "1e0", "10e-1")) {
             JSONObject args = Json.of("location", "Ulm");
-            Json.put(args, "days", new java.math.BigDecimal(days));
+            Json.put(args, "days", new BigDecimal(days));
             success(gateway.owner().call("phone__weather__get_weather_forecast", args));
             assertEquals(days, "1", provider.lastArguments().get("days"));
         }
@@ -194,7 +196,7 @@ public class ForeignTest extends BridgeTest {
             shell().row("com.example.two.tools", ProviderRow.State.READY).prefix()));
     }
 
-    private static java.nio.file.Path twin(String name) {
+    private static Path twin(String name) {
         return Manifests.apk("com.example." + name, "Notes!",
             Manifests.cetp(".S", FinanceByHand.class.getName(), "com.example." + name + ".tools", "1"));
     }

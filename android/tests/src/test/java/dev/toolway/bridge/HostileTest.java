@@ -3,6 +3,8 @@ package dev.toolway.bridge;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertTrue;
 
+import android.os.Build;
+import android.os.Bundle;
 import dev.toolway.foreign.FinanceByHand;
 import dev.toolway.foreign.HangsWhenCalled;
 import dev.toolway.foreign.HangsWhenListed;
@@ -80,7 +82,7 @@ public class HostileTest extends BridgeTest {
         assertFails(Hostile.OwnException.class, "tool_failed", "status");
         // An error ends the process; what only reads is called once more.
         assertFails(Hostile.Fatal.class, "tool_failed", "stopped");
-        List<android.os.Bundle> runs = Scripted.runs();
+        List<Bundle> runs = Scripted.runs();
         assertEquals(2, runs.size());
         assertEquals("the same id", runs.get(0).getString("request_id"), runs.get(1).getString("request_id"));
     }
@@ -88,7 +90,7 @@ public class HostileTest extends BridgeTest {
     @Test
     public void a_value_of_a_class_that_is_not_known_here_spoils_nothing_else() {
         JSONObject outcome = answerOf(Hostile.OwnClass.class);
-        if (android.os.Build.VERSION.SDK_INT >= android.os.Build.VERSION_CODES.TIRAMISU) {
+        if (Build.VERSION.SDK_INT >= Build.VERSION_CODES.TIRAMISU) {
             assertEquals(outcome.toString(), 1, success(outcome));
         } else {
             // Before API 33 a bundle is unpacked whole or not at all.

@@ -10,6 +10,9 @@ import dev.toolway.host.BridgeOptions;
 import dev.toolway.host.BridgeStatus;
 import dev.toolway.host.ProviderRow;
 import dev.toolway.host.ToolwayBridge;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.junit.Test;
 
 /** Starting and stopping, and what an app is told of the connection. */
@@ -49,7 +52,7 @@ public class StartTest extends BridgeTest {
 
     @Test
     public void an_app_that_throws_when_it_is_told_something_is_told_the_next_thing_all_the_same() throws Exception {
-        java.util.concurrent.CountDownLatch told = new java.util.concurrent.CountDownLatch(3);
+        CountDownLatch told = new CountDownLatch(3);
         ToolwayBridge bridge = ToolwayBridge.start(phone.app(), options(), new User(), new BridgeListener() {
             @Override
             public void status(BridgeStatus status) {
@@ -58,7 +61,7 @@ public class StartTest extends BridgeTest {
             }
 
             @Override
-            public void providers(java.util.List<ProviderRow> providers, String fault) {
+            public void providers(List<ProviderRow> providers, String fault) {
             }
 
             @Override
@@ -66,7 +69,7 @@ public class StartTest extends BridgeTest {
             }
         });
         try {
-            assertTrue(told.await(60, java.util.concurrent.TimeUnit.SECONDS));
+            assertTrue(told.await(60, TimeUnit.SECONDS));
         } finally {
             bridge.stop();
         }

@@ -1,6 +1,7 @@
 package dev.toolway.bridge;
 
 import java.util.List;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Predicate;
 
 /** Waits for what a gateway lists. The gateway tells nobody of REST when its list changes, so it is looked again. */
@@ -18,7 +19,7 @@ final class Tools {
             if (System.nanoTime() > end) {
                 throw new AssertionError("still listed: " + tools);
             }
-            java.util.concurrent.locks.LockSupport.parkNanos(PAUSE_MS * 1_000_000);
+            LockSupport.parkNanos(PAUSE_MS * 1_000_000);
             tools = gateway.toolsOf(source);
         }
         return tools;

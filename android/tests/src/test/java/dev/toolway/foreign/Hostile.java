@@ -1,6 +1,7 @@
 package dev.toolway.foreign;
 
 import android.os.Bundle;
+import android.os.Parcel;
 import android.os.Parcelable;
 import java.util.Arrays;
 
@@ -64,7 +65,7 @@ public final class Hostile {
         }
 
         @Override
-        public void writeToParcel(android.os.Parcel to, int flags) {
+        public void writeToParcel(Parcel to, int flags) {
             to.writeInt(1);
         }
     }

@@ -2,7 +2,6 @@ package dev.toolway.host;
 
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
-import static org.junit.Assert.assertNull;
 import static org.junit.Assert.assertTrue;
 
 import android.os.Bundle;
@@ -26,9 +25,6 @@ public class ToolwayHostTest {
     private static final int DONE = 0;
     private static final int SECURITY = 1;
     private static final int UNKNOWN_AUTHORITY = 2;
-    private static final int DIED = 3;
-    private static final int TOO_LARGE = 4;
-    private static final int THREW = 5;
 
     @Rule
     public final Phone phone = new Phone();
@@ -61,7 +57,7 @@ public class ToolwayHostTest {
         assertEquals(1, found.integer());
         assertEquals("com.example.finance", found.text());
         assertEquals("Finance", found.textOrNone());
-        // printf 'key of finance' | sha256sum
+        // Of the key's name, which stands for its certificate, by `sha256sum`.
         assertEquals("28e869c0eb105500b9cc238803d541f6d69ad24d18305ca73f45c7c198444ee4", found.textOrNone());
         assertEquals("com.example.finance.ToolProviderService", found.text());
         assertTrue("exported", found.flag());
@@ -70,7 +66,6 @@ public class ToolwayHostTest {
         assertEquals(AUTHORITY, found.text());
         assertEquals("an int", Writer.INT, found.kind());
         assertEquals(1, found.integer());
-        assertTrue(found.isAtEnd());
     }
 
     @Test

@@ -39,15 +39,15 @@ public final class Manifests {
         return BUILT.computeIfAbsent(source.toString(), key -> {
             try {
                 Path folder = Files.createTempDirectory("manifest");
-                return build(folder, source.resolve("AndroidManifest.xml"), List.of("-S", source.resolve("res").toString(),
-                    "--min-sdk-version", "26", "--target-sdk-version", "34"));
+                return build(folder, source.resolve("AndroidManifest.xml"), List.of("-S",
+                    source.resolve("res").toString(), "--min-sdk-version", "26", "--target-sdk-version", "34"));
             } catch (IOException e) {
                 throw new UncheckedIOException(e);
             }
         });
     }
 
-    /** A CETP app's service and provider, as in the protocol's section 2.2; the meta-data's values as they are given. */
+    /** A CETP app's service and provider, as in the protocol's section 2.2; meta-data as it is given. */
     public static String cetp(String service, String provider, String authority, String version) {
         return "<service android:name=\"" + service + "\" android:exported=\"true\"><intent-filter>"
             + "<action android:name=\"com.clawseed.action.TOOL_PROVIDER\" /></intent-filter>"

@@ -9,6 +9,8 @@ import android.content.pm.SigningInfo;
 import android.net.Uri;
 import android.os.Build;
 import android.os.Looper;
+import android.os.Process;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -35,7 +37,7 @@ public final class Phone extends ExternalResource {
     protected void before() {
         PROCESSES.clear();
         PackageInfo own = packages().getInternalMutablePackageInfo(app().getPackageName());
-        packages().setPackagesForUid(android.os.Process.myUid(), own.packageName);
+        packages().setPackagesForUid(Process.myUid(), own.packageName);
         sign(own, "key of the consumer");
         grant(ACCESS_TOOLS, ACCESS_PROVIDER);
     }
@@ -120,7 +122,7 @@ public final class Phone extends ExternalResource {
     /** The certificate is the key's name: nothing here looks into one. */
     @SuppressWarnings("deprecation")
     private static void sign(PackageInfo info, String key) {
-        Signature signature = new Signature(key.getBytes(java.nio.charset.StandardCharsets.UTF_8));
+        Signature signature = new Signature(key.getBytes(StandardCharsets.UTF_8));
         info.signatures = new Signature[] {signature};
         if (Build.VERSION.SDK_INT >= Build.VERSION_CODES.P) {
             info.signingInfo = Shadow.newInstanceOf(SigningInfo.class);

@@ -101,7 +101,8 @@ public final class ProviderProcess {
         }
         try {
             Class<?> proxy = Class.forName("android.content.ContentProviderProxy");
-            return (IContentProvider) ReflectionHelpers.callConstructor(proxy, ClassParameter.from(IBinder.class, gate));
+            return (IContentProvider) ReflectionHelpers.callConstructor(proxy,
+                ClassParameter.from(IBinder.class, gate));
         } catch (ClassNotFoundException e) {
             throw new AssertionError(e);
         }
