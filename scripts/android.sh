@@ -27,7 +27,7 @@ fail() {
     for hint in "$@"; do printf '    hint: %s\n' "$hint" >&2; done
     exit 1
 }
-maven() { mvn -q -B -f android/pom.xml "-Dtoolway.build=$build" "$@"; }
+maven() { mvn -q -B -Dstyle.color=never -f android/pom.xml "-Dtoolway.build=$build" "$@"; }
 
 # Prints the folder of the highest version in folder $1 whose name begins with $2.
 newest() {

@@ -281,7 +281,7 @@ impl Keeper {
         let now = Instant::now();
         self.asked.retain(|package, _| packages.as_ref().is_some_and(|asked| !asked.contains(package)));
         self.asked.extend(found.packages.iter().map(|package| (package.clone(), now)));
-        self.list.name(&found.declared, &self.keep_names);
+        self.list.name(&found.claims, &self.keep_names);
         let was = self.list.providers().len();
         self.list.retain(|package| {
             found.packages.contains(package)

@@ -15,6 +15,7 @@ mod value;
 mod xml;
 
 use crate::host::MetaData;
+use crate::mcp;
 
 pub use apk::{Apk, ApkError};
 
@@ -44,7 +45,7 @@ pub struct Manifest {
     /// Its broadcast receivers.
     pub receivers: Vec<Component>,
     /// Its content providers.
-    pub providers: Vec<Provider>,
+    pub providers: Vec<ProviderElement>,
 }
 
 impl Manifest {
@@ -99,6 +100,15 @@ pub struct IntentFilter {
     pub mime_types: Vec<String>,
 }
 
+impl IntentFilter {
+    /// Whether it names the type by which tools are found, with the action for it.
+    #[must_use]
+    pub fn is_mcp_type(&self) -> bool {
+        self.actions.iter().any(|action| action == mcp::ACTION_VIEW)
+            && self.mime_types.iter().any(|it| it == mcp::MIME_TYPE)
+    }
+}
+
 /// A part of an app.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Component {
@@ -134,7 +144,7 @@ impl Component {
 
 /// `<provider>`.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Provider {
+pub struct ProviderElement {
     /// What all parts of an app have. Its permission is that for reading and writing, as written.
     pub component: Component,
     /// `authorities` as written: several are joined by `;`.
@@ -147,7 +157,13 @@ pub struct Provider {
     pub init_order: i32,
 }
 
-impl Provider {
+impl ProviderElement {
+    /// Whether it is found as a tool of the dialect that goes by its MIME type.
+    #[must_use]
+    pub fn is_mcp_type(&self) -> bool {
+        self.component.filters.iter().any(IntentFilter::is_mcp_type)
+    }
+
     /// Its authorities, one by one.
     pub fn each_authority(&self) -> impl Iterator<Item = &str> {
         self.authorities.split(';').filter(|authority| !authority.is_empty())

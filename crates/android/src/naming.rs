@@ -25,6 +25,18 @@ pub struct Owner {
     pub certificate: Option<String>,
 }
 
+/// Somebody who wants a name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Claim {
+    /// Who.
+    pub owner: Owner,
+    /// The app's label, from which the name is made.
+    pub label: Option<String>,
+    /// Whether it speaks CETP. Of an app that offers its tools in several dialects this is the one that goes by the plain
+    /// name.
+    pub is_cetp: bool,
+}
+
 /// The names that were given, as they are kept from one start to the next.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -38,29 +50,33 @@ impl Names {
     }
 
     /// Gives a name to each of those who have none; whether any was given. It depends on who they are and on what was
-    /// given before, never on their order: where several of them want the same, or where it is another's,
-    /// all of them get it with a mark made from package and authority. Those beyond [`REMEMBERED`] get none, nor does
+    /// given before, never on their order: where several apps want the same, or where it is another's, all of them get
+    /// it with a mark made from package and authority. Where it is several authorities of one app, the only one of them
+    /// that speaks CETP gets it as it is. Those beyond [`REMEMBERED`] get none, nor does
     /// one of whom it is not known who signed it: its name could pass to another signer.
-    pub fn assign(&mut self, wanted: &[(Owner, Option<String>)]) -> bool {
+    pub fn assign(&mut self, claims: &[Claim]) -> bool {
         let known: BTreeSet<Owner> = self.0.values().cloned().collect();
-        let mut new: BTreeMap<&Owner, String> = BTreeMap::new();
-        for (owner, label) in
-            wanted.iter().filter(|(owner, _)| owner.certificate.is_some() && !known.contains(owner))
-        {
-            new.entry(owner).or_insert_with(|| plain(label.as_deref(), &owner.package));
+        let mut new: BTreeMap<&Owner, (String, bool)> = BTreeMap::new();
+        for Claim { owner, label, is_cetp } in claims {
+            if owner.certificate.is_some() && !known.contains(owner) {
+                new.entry(owner).or_insert_with(|| (plain(label.as_deref(), &owner.package), *is_cetp));
+            }
         }
-        let mut wanting: BTreeMap<&str, usize> = BTreeMap::new();
-        for plain in new.values() {
-            *wanting.entry(plain).or_default() += 1;
+        let mut wanting: BTreeMap<&str, Vec<(&Owner, bool)>> = BTreeMap::new();
+        for (owner, (plain, is_cetp)) in &new {
+            wanting.entry(plain).or_default().push((owner, *is_cetp));
         }
+        let heirs: BTreeSet<&Owner> = wanting.values().filter_map(|wanting| heir(wanting)).collect();
         let mut changed = false;
-        for (owner, plain) in &new {
+        for (owner, (plain, _)) in &new {
             if self.0.len() >= REMEMBERED {
                 break;
             }
-            let alone = wanting.get(plain.as_str()) == Some(&1);
-            let name =
-                if alone && !self.0.contains_key(plain) { plain.clone() } else { self.marked(plain, owner) };
+            let name = if heirs.contains(*owner) && !self.0.contains_key(plain) {
+                plain.clone()
+            } else {
+                self.marked(plain, owner)
+            };
             self.0.insert(name, (*owner).clone());
             changed = true;
         }
@@ -77,6 +93,22 @@ impl Names {
             name = format!("{plain}_{}", short(&mark));
         }
         name
+    }
+}
+
+/// Who of those that want the same name gets it without a mark, if anybody does.
+fn heir<'a>(wanting: &[(&'a Owner, bool)]) -> Option<&'a Owner> {
+    if let [(only, _)] = wanting {
+        return Some(*only);
+    }
+    let (first, _) = wanting.first()?;
+    let one_app = wanting
+        .iter()
+        .all(|(owner, _)| owner.package == first.package && owner.certificate == first.certificate);
+    let mut of_cetp = wanting.iter().filter(|(_, is_cetp)| *is_cetp);
+    match (one_app, of_cetp.next(), of_cetp.next()) {
+        (true, Some((owner, _)), None) => Some(*owner),
+        _ => None,
     }
 }
 

@@ -4,7 +4,7 @@ use toolway_types::SpecDocument;
 
 use crate::cetp::ProviderInfo;
 use crate::dialect::Dialect;
-use crate::naming::Owner;
+use crate::naming::{Claim, Owner};
 use crate::note::Notes;
 
 /// What can be had of a provider.
@@ -107,6 +107,12 @@ impl Provider {
             authority: self.authority.clone(),
             certificate: self.certificate.clone(),
         }
+    }
+
+    /// Its claim to a name.
+    #[must_use]
+    pub fn claim(&self) -> Claim {
+        Claim { owner: self.owner(), label: self.label.clone(), is_cetp: self.dialect == Dialect::Cetp }
     }
 
     /// A tool's name on this phone; nothing where the provider has no name.

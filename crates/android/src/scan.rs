@@ -16,7 +16,7 @@ use crate::failure::ProviderFailure;
 use crate::host::{CallFailure, HostError};
 use crate::listed::Listed;
 use crate::mcp;
-use crate::naming::Owner;
+use crate::naming::{Claim, Owner};
 use crate::provider::{Provider, Refusal, State};
 use crate::reach::{Effort, Reach, Unreached};
 use crate::workers::Missed;
@@ -85,9 +85,9 @@ pub async fn scan(
 /// What the system says is installed.
 #[derive(Debug, Clone, Default)]
 pub struct Found {
-    /// Whose providers are asked, with their labels: those that were not refused for what they declare. Known before
-    /// any of them has answered, so that names do not depend on who is quick.
-    pub declared: Vec<(Owner, Option<String>)>,
+    /// Who may have a name: those that were not refused for what they declare. Known before any of them has answered, so
+    /// that names do not depend on who is quick.
+    pub claims: Vec<Claim>,
     /// The packages of which providers were found.
     pub packages: BTreeSet<String>,
 }
@@ -144,10 +144,9 @@ impl Scan {
             let open = self.open.entry(provider.package.clone()).or_default();
             open.asking = self.asking;
             open.unanswered += 1;
-            let owner = provider.owner();
-            let info = known.remove(&owner);
+            let info = known.remove(&provider.owner());
             if !provider.is_declared_wrongly() {
-                said.declared.push((owner, provider.label.clone()));
+                said.claims.push(provider.claim());
             }
             said.packages.insert(provider.package.clone());
             let (reach, asked) = (reach.clone(), provider.clone());

@@ -224,6 +224,7 @@ pub(crate) fn may_be_in_a_backup(name: &str) -> bool {
         || TLS.contains(&name)
         || within(AGENTS, ".toml")
         || within(DEVICES, ".json")
+        || within(DEVICES, ".apps")
         || within(TOOLS, ".toml")
         || within(SECRETS, "")
 }

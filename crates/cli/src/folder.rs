@@ -102,9 +102,11 @@ impl DataFolder {
         self.path.join("devices")
     }
 
-    /// The names that apps on phones were given, for `toolway device --android`.
-    pub(crate) fn app_names(&self) -> PathBuf {
-        self.path.join("app-names.json")
+    /// The names that apps on phones were given, for `toolway device --android`: one file a device, since it is within
+    /// a device that a name means one app.
+    pub(crate) fn app_names(&self, device_id: &str) -> PathBuf {
+        let kept = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '-' };
+        self.devices().join(format!("{}.apps", device_id.chars().map(kept).collect::<String>()))
     }
 
     /// Tools that the owner defines.

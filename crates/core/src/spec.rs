@@ -201,8 +201,17 @@ impl ToolSpec {
     }
 }
 
-/// Whether a name is made of words in lower case with one `_` between them, the first beginning with a letter.
+/// Whether a name is made of words in lower case with one `_` between them, the first beginning with a letter. Where a
+/// device brings the tools of apps, `__` stands between the app's name and the tool's (CETP, section 2.3), each of
+/// which is looked at by itself.
 fn is_snake_case(name: &str) -> bool {
+    if let Some((app, tool)) = name.split_once("__") {
+        return is_plain_snake_case(app) && is_plain_snake_case(tool);
+    }
+    is_plain_snake_case(name)
+}
+
+fn is_plain_snake_case(name: &str) -> bool {
     let is_word = |word: &str| {
         !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
     };

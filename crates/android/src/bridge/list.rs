@@ -8,7 +8,7 @@ use toolway_types::{SpecDocument, ToolName};
 
 use crate::bounds;
 use crate::execute::Executor;
-use crate::naming::{Names, Owner, REMEMBERED};
+use crate::naming::{Claim, Names, REMEMBERED};
 use crate::provider::{Provider, State};
 use crate::report;
 use crate::scan::KnownInfo;
@@ -46,14 +46,10 @@ impl List {
 
     /// Gives names to those who have none, and has them kept. One that could not be kept is not given: after the next
     /// start it might be another's.
-    pub(super) fn name(
-        &mut self,
-        declared: &[(Owner, Option<String>)],
-        keep: impl FnOnce(&Names) -> Result<(), String>,
-    ) {
+    pub(super) fn name(&mut self, claims: &[Claim], keep: impl FnOnce(&Names) -> Result<(), String>) {
         let mut names = self.names.clone();
         self.unkept = None;
-        if names.assign(declared) {
+        if names.assign(claims) {
             match keep(&names) {
                 Ok(()) => self.names = names,
                 Err(reason) => self.unkept = Some(reason),

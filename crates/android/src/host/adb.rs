@@ -32,7 +32,7 @@ use crate::host::{
     AuthorityOwner, CallFailure, Declaration, Entry, HostCall, HostError, MetaData, PackageChanges,
     ProviderHost,
 };
-use crate::manifest::{Apk, ApkError, Component, Provider};
+use crate::manifest::{Apk, ApkError, Component, ProviderElement};
 use crate::mcp;
 use packages::{ComponentName, Installed};
 use phone::{Facts, Phone, PhoneFile, ShellError};
@@ -269,23 +269,15 @@ fn service(apk: &Apk, class: &str) -> Option<Declaration> {
 /// A provider of the MCP dialects, once for each way in which it is found.
 fn provider(apk: &Apk, class: &str) -> Vec<Declaration> {
     let found = apk.manifest.providers.iter().find(|it| it.component.class == class && it.component.enabled);
-    let Some(provider @ Provider { component, authorities, .. }) = found else { return Vec::new() };
+    let Some(provider @ ProviderElement { component, authorities, .. }) = found else { return Vec::new() };
     let mut entries = Vec::new();
-    if is_mcp_type(provider) {
+    if provider.is_mcp_type() {
         entries.push(Entry::McpMimeType { authorities: authorities.clone() });
     }
     if component.answers_to(mcp::ACTION) {
         entries.push(Entry::McpAction { authorities: authorities.clone() });
     }
     entries.into_iter().map(|entry| declaration(apk, component, entry)).collect()
-}
-
-/// Whether a provider is found by `application/vnd.mcp.tool`.
-fn is_mcp_type(provider: &Provider) -> bool {
-    provider.component.filters.iter().any(|filter| {
-        filter.actions.iter().any(|action| action == mcp::ACTION_VIEW)
-            && filter.mime_types.iter().any(|it| it == mcp::MIME_TYPE)
-    })
 }
 
 /// What the system named in an app whose manifest can't be read.

@@ -2,7 +2,7 @@
 
 use super::{Finding, Findings};
 use crate::host::MetaData;
-use crate::manifest::{Component, IntentFilter, Manifest, Provider};
+use crate::manifest::{Component, IntentFilter, Manifest, ProviderElement};
 use crate::note::{NoteKind, Notes};
 use crate::{cetp, mcp, naming, version};
 
@@ -20,7 +20,7 @@ pub fn of_manifest(manifest: &Manifest) -> Vec<Finding> {
     let mut findings = Findings::default();
     let services: Vec<&Component> =
         manifest.services.iter().filter(|service| service.answers_to(cetp::ACTION)).collect();
-    let mcp_providers: Vec<&Provider> = manifest.providers.iter().filter(|it| is_mcp(it)).collect();
+    let mcp_providers: Vec<&ProviderElement> = manifest.providers.iter().filter(|it| is_mcp(it)).collect();
     let offers = !services.is_empty() || !mcp_providers.is_empty();
     let asks = |permission: &str| manifest.uses_permissions.iter().any(|it| it == permission);
     let looks = asks(cetp::PERMISSION) || asks(mcp::PERMISSION);
@@ -30,8 +30,13 @@ pub fn of_manifest(manifest: &Manifest) -> Vec<Finding> {
     for provider in &mcp_providers {
         of_mcp_provider(provider, manifest, &mut findings);
     }
-    if !offers {
-        without_entry(manifest, looks, &mut findings);
+    half_entries(manifest, &mut findings);
+    if !offers && !looks && findings.0.is_empty() {
+        findings.error(
+            "<application>",
+            "nothing in it is found as a provider of tools, and it looks for none",
+            "android/provider/README.md shows a whole manifest",
+        );
     }
     if offers {
         of_boot(manifest, &mut findings);
@@ -44,13 +49,8 @@ pub fn of_manifest(manifest: &Manifest) -> Vec<Finding> {
     findings.sorted()
 }
 
-fn is_mcp(provider: &Provider) -> bool {
-    provider.component.answers_to(mcp::ACTION) || provider.component.filters.iter().any(is_mcp_type)
-}
-
-fn is_mcp_type(filter: &IntentFilter) -> bool {
-    filter.actions.iter().any(|action| action == mcp::ACTION_VIEW)
-        && filter.mime_types.iter().any(|it| it == mcp::MIME_TYPE)
+fn is_mcp(provider: &ProviderElement) -> bool {
+    provider.component.answers_to(mcp::ACTION) || provider.is_mcp_type()
 }
 
 fn short(manifest: &Manifest, class: &str) -> String {
@@ -70,7 +70,7 @@ fn of_service(service: &Component, manifest: &Manifest, findings: &mut Findings)
     }
     of_version(service, &place, findings);
     let Some(authority) = of_authority(service, &place, findings) else { return };
-    let serves = |provider: &&Provider| provider.each_authority().any(|it| it == authority);
+    let serves = |provider: &&ProviderElement| provider.each_authority().any(|it| it == authority);
     let Some(provider) = manifest.providers.iter().find(serves) else {
         findings.error(
             &place,
@@ -161,18 +161,9 @@ fn of_version(service: &Component, place: &str, findings: &mut Findings) {
     }
 }
 
-fn of_cetp_provider(provider: &Provider, manifest: &Manifest, findings: &mut Findings) {
+fn of_cetp_provider(provider: &ProviderElement, manifest: &Manifest, findings: &mut Findings) {
     let place = format!("<provider {}>", short(manifest, &provider.component.class));
-    if provider.component.exported_as_written != Some(true) {
-        findings.error(
-            &place,
-            "it is not exported, so that no other app may call it",
-            "android:exported=\"true\"",
-        );
-    }
-    if !provider.component.enabled {
-        findings.error(&place, "it is switched off", "remove android:enabled=\"false\"");
-    }
+    can_be_called(provider, &place, manifest, findings);
     guarded_by(provider, cetp::PERMISSION, &place, findings);
     if provider.init_order < 100 {
         findings.warning(
@@ -183,8 +174,29 @@ fn of_cetp_provider(provider: &Provider, manifest: &Manifest, findings: &mut Fin
     }
 }
 
+/// Whether other apps can call a provider, and its authorities are the app's own.
+fn can_be_called(provider: &ProviderElement, place: &str, manifest: &Manifest, findings: &mut Findings) {
+    if provider.component.exported_as_written != Some(true) {
+        findings.error(
+            place,
+            "it is not exported, so that no other app may call it",
+            "android:exported=\"true\"",
+        );
+    }
+    if !provider.component.enabled {
+        findings.error(place, "it is switched off", "remove android:enabled=\"false\"");
+    }
+    for authority in provider.each_authority().filter(|it| !it.starts_with(manifest.package.as_str())) {
+        findings.warning(
+            place,
+            format!("its authority {authority} does not begin with the app's package"),
+            "two apps with one authority can't be installed together: begin it with your package",
+        );
+    }
+}
+
 /// Whether a provider is guarded by what consumers have.
-fn guarded_by(provider: &Provider, wanted: &str, place: &str, findings: &mut Findings) {
+fn guarded_by(provider: &ProviderElement, wanted: &str, place: &str, findings: &mut Findings) {
     let remedy = format!("android:permission=\"{wanted}\"");
     match (provider.read_permission.as_deref(), provider.write_permission.as_deref()) {
         (Some(read), Some(write)) if read == wanted && write == wanted => {}
@@ -207,18 +219,9 @@ fn guarded_by(provider: &Provider, wanted: &str, place: &str, findings: &mut Fin
     }
 }
 
-fn of_mcp_provider(provider: &Provider, manifest: &Manifest, findings: &mut Findings) {
+fn of_mcp_provider(provider: &ProviderElement, manifest: &Manifest, findings: &mut Findings) {
     let place = format!("<provider {}>", short(manifest, &provider.component.class));
-    if provider.component.exported_as_written != Some(true) {
-        findings.error(
-            &place,
-            "it is not exported, so that no other app may call it",
-            "android:exported=\"true\"",
-        );
-    }
-    if !provider.component.enabled {
-        findings.error(&place, "it is switched off", "remove android:enabled=\"false\"");
-    }
+    can_be_called(provider, &place, manifest, findings);
     if provider.each_authority().next().is_none() {
         findings.error(&place, "it has no authority", "android:authorities=\"…\"");
     }
@@ -239,30 +242,33 @@ fn of_mcp_provider(provider: &Provider, manifest: &Manifest, findings: &mut Find
     }
 }
 
-/// An app by which no tool is found.
-fn without_entry(manifest: &Manifest, looks: bool, findings: &mut Findings) {
-    let guarded = |provider: &&Provider| provider.read_permission.as_deref() == Some(cetp::PERMISSION);
-    if let Some(provider) = manifest.providers.iter().find(guarded) {
-        findings.error(
-            &format!("<provider {}>", short(manifest, &provider.component.class)),
-            "there is no service by which it is found",
-            "add an exported <service> with the action com.clawseed.action.TOOL_PROVIDER and its meta-data",
-        );
-        return;
-    }
-    let half = manifest.providers.iter().find(|provider| provider.component.answers_to(mcp::ACTION_VIEW));
-    if let Some(provider) = half {
-        findings.error(
-            &format!("<provider {}>", short(manifest, &provider.component.class)),
-            "its filter has the action VIEW but not the type by which tools are found",
-            "<data android:mimeType=\"application/vnd.mcp.tool\" /> in the filter",
-        );
-    } else if !looks {
-        findings.error(
-            "<application>",
-            "nothing in it is found as a provider of tools, and it looks for none",
-            "android/provider/README.md shows a whole manifest",
-        );
+/// Providers that look like ones of tools, and are not found.
+fn half_entries(manifest: &Manifest, findings: &mut Findings) {
+    let named: Vec<String> = manifest
+        .services
+        .iter()
+        .filter(|service| service.answers_to(cetp::ACTION))
+        .filter_map(|service| match service.meta(cetp::AUTHORITY) {
+            Some(MetaData::Text(authority)) => Some(authority.trim().to_owned()),
+            _ => None,
+        })
+        .collect();
+    for provider in &manifest.providers {
+        let place = format!("<provider {}>", short(manifest, &provider.component.class));
+        let is_named = provider.each_authority().any(|authority| named.iter().any(|it| it == authority));
+        if provider.read_permission.as_deref() == Some(cetp::PERMISSION) && !is_named {
+            findings.error(
+                &place,
+                "there is no service by which it is found",
+                "add an exported <service> with the action com.clawseed.action.TOOL_PROVIDER and its meta-data",
+            );
+        } else if provider.component.answers_to(mcp::ACTION_VIEW) && !is_mcp(provider) && !is_named {
+            findings.error(
+                &place,
+                "its filter has the action VIEW but not the type by which tools are found",
+                "<data android:mimeType=\"application/vnd.mcp.tool\" /> in the filter",
+            );
+        }
     }
 }
 
@@ -357,7 +363,7 @@ fn of_queries(manifest: &Manifest, findings: &mut Findings) {
             "<intent><action android:name=\"se.premex.mcp.MCP_PROVIDER\" /></intent>",
         );
     }
-    if asks(mcp::PERMISSION) && !names(&is_mcp_type) {
+    if asks(mcp::PERMISSION) && !names(&IntentFilter::is_mcp_type) {
         findings.warning(
             "<queries>",
             missing("providers that are found by their type"),

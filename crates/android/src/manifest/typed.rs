@@ -4,7 +4,7 @@
 use super::resources::Resources;
 use super::value::Value;
 use super::xml::{Attribute, Element};
-use super::{Component, IntentFilter, Manifest, PermissionDefinition, Provider, Queries};
+use super::{Component, IntentFilter, Manifest, PermissionDefinition, ProviderElement, Queries};
 use crate::host::MetaData;
 
 /// Numbers of the platform's attributes (`android.R.attr`), which never change.
@@ -143,13 +143,18 @@ impl Reader<'_> {
         })
     }
 
-    fn provider(&mut self, element: &Element, inherited: Option<&str>, target: u32) -> Option<Provider> {
+    fn provider(
+        &mut self,
+        element: &Element,
+        inherited: Option<&str>,
+        target: u32,
+    ) -> Option<ProviderElement> {
         let mut component = self.component(element, None)?;
         component.exported = component.exported_as_written.unwrap_or(target < PROVIDERS_PRIVATE_SINCE);
         let both = self.text(element, attr::PERMISSION);
         let read = self.text(element, attr::READ_PERMISSION).or_else(|| both.clone());
         let write = self.text(element, attr::WRITE_PERMISSION).or(both);
-        Some(Provider {
+        Some(ProviderElement {
             component,
             authorities: self.text(element, attr::AUTHORITIES).unwrap_or_default(),
             read_permission: or_inherited(read, inherited),

@@ -74,6 +74,9 @@ fn one_tool(bundle: &Bundle, notes: &mut Notes) -> Result<Described, ProviderFai
     Ok(Described { name: name.to_owned(), description, parameters })
 }
 
+/// An array of strings, where it can't be read: adb prints its class only.
+const STRINGS: &str = "java.lang.String[]";
+
 fn required(bundle: &Bundle, tool: &str, notes: &mut Notes) -> Vec<String> {
     match bundle.get("tool_input_required") {
         None => Vec::new(),
@@ -85,6 +88,13 @@ fn required(bundle: &Bundle, tool: &str, notes: &mut Notes) -> Vec<String> {
                 );
             }
             names.iter().take(bounds::INPUTS).cloned().collect()
+        }
+        Some(Value::Other(class)) if class == STRINGS => {
+            notes.flag(
+                Some(tool),
+                "which of its parameters it requires can't be read from here; none counts as required",
+            );
+            Vec::new()
         }
         Some(other) => {
             notes.flag(Some(tool), format!(

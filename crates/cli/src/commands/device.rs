@@ -94,7 +94,10 @@ pub(crate) async fn run(args: DeviceArgs, context: &Context) -> Done {
         .map_err(|error| of_build(&error))?;
     let mut status = device.handle().status();
     let stop = CancellationToken::new();
-    let mut apps = apps.map(|apps| apps.start(device.handle(), tools, context));
+    let mut apps = match apps {
+        Some(apps) => Some(apps.start(device.handle(), &credentials.device_id, tools, context)?),
+        None => None,
+    };
     let running = tokio::spawn(device.run(stop.clone()));
     let mut says = says::Says::new(&context.printer, url.to_string());
     let mut signals = signals::Signals::new()?;

@@ -136,12 +136,9 @@ impl Phone {
         let mut providers =
             toolway_android::scan::scan(&self.reach, packages, patience).await.map_err(of_scan)?;
         let mut names = Names::default();
-        let wanted: Vec<_> = providers
-            .iter()
-            .filter(|provider| !provider.is_declared_wrongly())
-            .map(|provider| (provider.owner(), provider.label.clone()))
-            .collect();
-        names.assign(&wanted);
+        let claims: Vec<_> =
+            providers.iter().filter(|it| !it.is_declared_wrongly()).map(Provider::claim).collect();
+        names.assign(&claims);
         for provider in &mut providers {
             provider.prefix = names.of(&provider.owner()).map(str::to_owned);
         }

@@ -1,7 +1,7 @@
 //! The apps of a phone that `adb` reaches, beside this computer's own tools: those that the shell may call are
 //! offered, the others are named with the reason. They stay away while the phone is, and come back with it.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,11 +25,7 @@ use crate::report::{Done, Failure};
 const ASK_AGAIN: Duration = Duration::from_secs(20);
 
 /// What the bridge is made of, before the device is there.
-pub(super) struct Apps {
-    host: AdbHost,
-    names: Names,
-    kept: PathBuf,
-}
+pub(super) struct Apps(AdbHost);
 
 /// A running bridge, and what was last said of it.
 pub(super) struct Running {
@@ -43,26 +39,25 @@ pub(super) struct Running {
 impl Apps {
     /// For the phone that is meant. It need not be there yet.
     pub(super) fn new(serial: Option<&str>, context: &Context) -> Done<Self> {
-        let kept = context.folder.app_names();
-        let names = match private::read(&kept)? {
-            None => Names::default(),
-            Some(text) => serde_json::from_str(&text).map_err(|error| {
-                Failure::new(format!("{}: {error}", kept.display()))
-                    .hint("move it away; apps are then named anew, and what was granted to their tools counts no more")
-            })?,
-        };
-        Ok(Self { host: phone::host(serial, context)?.for_calls(), names, kept })
+        Ok(Self(phone::host(serial, context)?.for_calls()))
     }
 
     /// Starts offering its apps through a device, beside its other tools.
-    pub(super) fn start(self, device: DeviceHandle, others: Vec<Tool>, context: &Context) -> Running {
-        let Self { host, names, kept } = self;
+    pub(super) fn start(
+        self,
+        device: DeviceHandle,
+        device_id: &str,
+        others: Vec<Tool>,
+        context: &Context,
+    ) -> Done<Running> {
+        let kept = context.folder.app_names(device_id);
+        let names = read_names(&kept)?;
         let printer = context.printer;
-        let folder = context.folder.path().to_owned();
+        let folders = [context.folder.path().to_owned(), context.folder.devices()];
         let keep_names = move |names: &Names| {
             let kept = serde_json::to_vec(names).map_err(|error| Failure::new(error.to_string())).and_then(
                 |bytes| {
-                    crate::folder::create_private_dir(&folder)?;
+                    folders.iter().try_for_each(|folder| crate::folder::create_private_dir(folder))?;
                     private::replace(&kept, &bytes)
                 },
             );
@@ -75,7 +70,7 @@ impl Apps {
             })
         };
         let bridge = Bridge::start(Parts {
-            host: Arc::new(host),
+            host: Arc::new(self.0),
             device,
             others,
             prompt: Arc::new(OnThePhone(printer)),
@@ -86,8 +81,17 @@ impl Apps {
         let mut again = tokio::time::interval(ASK_AGAIN);
         again.reset();
         again.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Running { overview: bridge.overview(), bridge, again, printer, last: Vec::new() }
+        Ok(Running { overview: bridge.overview(), bridge, again, printer, last: Vec::new() })
     }
+}
+
+fn read_names(kept: &Path) -> Done<Names> {
+    let Some(text) = private::read(kept)? else { return Ok(Names::default()) };
+    serde_json::from_str(&text).map_err(|error| {
+        Failure::new(format!("{}: {error}", kept.display())).hint(
+            "move it away; apps are then named anew, and what was granted to their tools counts no more",
+        )
+    })
 }
 
 /// Waits for what is next to be said of the phone's apps, and says it; for ever where there is no phone.
