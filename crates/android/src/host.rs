@@ -87,8 +87,10 @@ pub struct Declaration {
     pub package: String,
     /// The application's label, resolved; nothing where it has none.
     pub label: Option<String>,
-    /// SHA-256 of the certificate that the app is signed with, in lower-case hexadecimal; of several, of all of
-    /// them, sorted and joined by `,`. Nothing where the host can't tell.
+    /// SHA-256 of the certificate that the app, as it is installed, is signed with, in lower-case hexadecimal; of
+    /// several that sign together, of all of them, sorted and joined by `,`. It is the signer of now, as the phone
+    /// has verified it, and none of those before: an app whose key was replaced gets a new name, and whoever still
+    /// has the old key does not get the old one's grants with it. Nothing where the host can't tell.
     pub certificate: Option<String>,
     /// The class of the service or of the provider.
     pub component: String,

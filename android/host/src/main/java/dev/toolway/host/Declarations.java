@@ -149,7 +149,9 @@ final class Declarations {
                 authority = all.get(CETP_AUTHORITY);
                 version = all.get(CETP_VERSION);
             } catch (PackageManager.NameNotFoundException | RuntimeException e) {
-                to.other(e.getClass()).other(e.getClass());
+                // What was thrown in the system's process is the cause of what is thrown here.
+                Class<?> thrown = (e.getCause() == null ? e : e.getCause()).getClass();
+                to.other(thrown).other(thrown);
                 return;
             }
             to.value(authority).value(version);

@@ -83,7 +83,7 @@ public abstract class ToolProvider extends ContentProvider {
         Caller caller = Caller.of(this);
         // What the tools do, they do as this app.
         long identity = Binder.clearCallingIdentity();
-        boolean mcp = Names.GET_TOOL_INFO.equals(method);
+        boolean mcp = looksLikeMcp(method, extras);
         try {
             Exchange exchange = exchange(caller);
             String authority = called == null ? likely(exchange.declaration(), method, extras) : called;
@@ -125,8 +125,7 @@ public abstract class ToolProvider extends ContentProvider {
      * be told from the call, unless several tools are served in MCP.
      */
     private String likely(Declaration filled, String method, Bundle extras) throws ToolException {
-        boolean mcp = Names.GET_TOOL_INFO.equals(method)
-                || Names.EXECUTE_TOOL.equals(method) && extras != null && Extras.has(extras, Names.TOOL_ARGUMENTS);
+        boolean mcp = looksLikeMcp(method, extras);
         List<String> fitting = new ArrayList<>();
         for (String authority : authorities) {
             if (mcp == (filled.door(authority) != null)) {
@@ -138,6 +137,12 @@ public abstract class ToolProvider extends ContentProvider {
                     + " has to declare a provider for each");
         }
         return fitting.isEmpty() ? null : fitting.get(0);
+    }
+
+    /** What a call tells of its protocol, where nothing else does: so is an error answered that comes before. */
+    private static boolean looksLikeMcp(String method, Bundle extras) {
+        return Names.GET_TOOL_INFO.equals(method)
+                || Names.EXECUTE_TOOL.equals(method) && Extras.has(extras, Names.TOOL_ARGUMENTS);
     }
 
     private static String withoutUser(String authority) {

@@ -97,7 +97,8 @@ public class FinanceTest extends BridgeTest {
         shell();
         awaitTools(HOLDINGS, TRANSACTIONS);
         int before = phone.process(AUTHORITY).transactions();
-        long patience = 1_000;
+        // For a busy machine to ask the user within; how long the user takes must be more.
+        long patience = 5_000;
         CompletableFuture<JSONObject> called =
             gateway.owner().called("phone__" + HOLDINGS, Json.of("account_type", "all"), patience);
         AuthorizationRequest asked = shell().user().nextAsked();

@@ -43,10 +43,19 @@ public class ProcessTest extends BridgeTest {
     @Test
     public void a_process_that_must_be_woken_is_woken() {
         ProviderProcess process = installed();
-        process.startsOnlyForStableClients();
+        process.refusesStarts(1);
         success(call(TOOL));
         assertEquals(2, process.starts());
         assertNothingOpened();
+    }
+
+    @Test
+    public void a_process_that_falls_over_whenever_it_is_started_does_not_take_the_bridge_with_it() {
+        ProviderProcess process = installed();
+        process.diesOnceStarted();
+        failure(call(TOOL), "execution_error", "tool_failed");
+        assertTrue("it was started", process.starts() > 1);
+        assertEquals(0, process.endedCallers());
     }
 
     @Test

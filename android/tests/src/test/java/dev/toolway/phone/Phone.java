@@ -1,5 +1,7 @@
 package dev.toolway.phone;
 
+import static org.junit.Assert.assertEquals;
+
 import android.app.Application;
 import android.content.Intent;
 import android.content.pm.PackageInfo;
@@ -40,6 +42,13 @@ public final class Phone extends ExternalResource {
         packages().setPackagesForUid(Process.myUid(), own.packageName);
         sign(own, "key of the consumer");
         grant(ACCESS_TOOLS, ACCESS_PROVIDER);
+    }
+
+    /** No provider that died may have taken the app that consumes with it. */
+    @Override
+    protected void after() {
+        PROCESSES.forEach((name, process) ->
+            assertEquals("the consumer ended together with " + name, 0, process.endedCallers()));
     }
 
     /** The app that consumes. */

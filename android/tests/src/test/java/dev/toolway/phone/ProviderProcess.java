@@ -34,7 +34,9 @@ public final class ProviderProcess {
     private final AtomicInteger wanted = new AtomicInteger();
     private ContentProvider provider;
     private boolean startable = true;
-    private boolean startsOnlyForStableClients;
+    private int startsRefused;
+    private boolean diesOnceStarted;
+    private final AtomicInteger endedCallers = new AtomicInteger();
     private final AtomicInteger dyingTransactions = new AtomicInteger();
 
     ProviderProcess(ProviderInfo info) {
@@ -57,10 +59,16 @@ public final class ProviderProcess {
         startable = true;
     }
 
-    /** It is started for a client that is held on to, as `acquireContentProviderClient` does, and for no other. */
-    public synchronized void startsOnlyForStableClients() {
+    /** It ends, and is not started for the next who want it, so many of them. */
+    public synchronized void refusesStarts(int count) {
         kill();
-        startsOnlyForStableClients = true;
+        startsRefused = count;
+    }
+
+    /** It ends, and from now on dies as soon as it is started, while whoever wanted it holds it. */
+    public synchronized void diesOnceStarted() {
+        kill();
+        diesOnceStarted = true;
     }
 
     /** It dies in the middle of the next so many transactions: after its code ran, before the answer is there. */
@@ -83,9 +91,14 @@ public final class ProviderProcess {
         return transactions.get();
     }
 
+    /** How many times the system ended a caller with it, because that held it by a client that counts as stable. */
+    public int endedCallers() {
+        return endedCallers.get();
+    }
+
     /** Its code, to be looked at by a test. */
     public synchronized ContentProvider provider() {
-        return started(true) ? provider : null;
+        return started() ? provider : null;
     }
 
     /** What a client holds; nothing where no process could be started. */
@@ -93,11 +106,14 @@ public final class ProviderProcess {
         wanted.incrementAndGet();
         IBinder gate;
         synchronized (this) {
-            if (!started(stable)) {
+            if (!started()) {
                 return null;
             }
             IContentProvider transport = ReflectionHelpers.callInstanceMethod(provider, "getIContentProvider");
-            gate = new Gate(provider, transport.asBinder());
+            gate = new Gate(provider, transport.asBinder(), stable);
+            if (diesOnceStarted) {
+                dies(stable);
+            }
         }
         try {
             Class<?> proxy = Class.forName("android.content.ContentProviderProxy");
@@ -108,11 +124,23 @@ public final class ProviderProcess {
         }
     }
 
-    private boolean started(boolean stable) {
+    /** It dies while a caller holds it. */
+    private void dies(boolean heldByStableClient) {
+        kill();
+        if (heldByStableClient) {
+            endedCallers.incrementAndGet();
+        }
+    }
+
+    private boolean started() {
         if (provider != null) {
             return true;
         }
-        if (!startable || (startsOnlyForStableClients && !stable)) {
+        if (startsRefused > 0) {
+            startsRefused--;
+            return false;
+        }
+        if (!startable) {
             return false;
         }
         try {
@@ -133,10 +161,12 @@ public final class ProviderProcess {
     private final class Gate extends Binder {
         private final ContentProvider asked;
         private final IBinder transport;
+        private final boolean stable;
 
-        Gate(ContentProvider asked, IBinder transport) {
+        Gate(ContentProvider asked, IBinder transport, boolean stable) {
             this.asked = asked;
             this.transport = transport;
+            this.stable = stable;
         }
 
         @Override
@@ -151,7 +181,7 @@ public final class ProviderProcess {
             actsForItself();
             boolean known = answered(code, data, reply, flags);
             if (dyingTransactions.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
-                kill();
+                dies(stable);
             }
             if (!isRunning(asked)) {
                 throw new DeadObjectException();
@@ -174,7 +204,7 @@ public final class ProviderProcess {
                 reply.setDataPosition(0);
                 return true;
             } catch (Error e) {
-                kill();
+                dies(stable);
                 throw new DeadObjectException();
             }
         }

@@ -147,4 +147,25 @@ public class McpTest {
                         + " com.example.sample.mcp.all] is called; the app has to declare a provider for each",
                 provider.call("get_tool_info", null, null));
     }
+
+    /** What goes wrong before the authority's protocol is known is told in that which the call looks like. */
+    @Test
+    public void aWrongDeclarationIsToldInTheCallersOwnForm() {
+        Bundle extras = new Bundle();
+        extras.putString("tool_name", "add");
+        extras.putSerializable("tool_arguments", new LinkedHashMap<>(Map.of("a", "1", "b", "2")));
+        provider.declarationFails = new IllegalArgumentException("tool t: no handler");
+        isError("tool t: no handler", app.call(provider, SampleTools.MCP, "execute_tool", extras));
+        isError("tool t: no handler", app.call(provider, SampleTools.MCP, "get_tool_info", null));
+        isError("tool t: no handler", provider.call("execute_tool", null, extras));
+        provider.declarationFails = null;
+        isError("this Android does not tell which of [com.example.sample.mcp.add, com.example.sample.mcp.write,"
+                        + " com.example.sample.mcp.all] is called; the app has to declare a provider for each",
+                provider.call("execute_tool", null, extras));
+        extras.remove("tool_arguments");
+        extras.putString("args", "{\"a\":1,\"b\":2}");
+        SampleTools two = SampleTools.start(SampleTools.CETP, SampleTools.MCP);
+        two.declarationFails = new IllegalArgumentException("tool t: no handler");
+        assertEquals("INTERNAL_ERROR", two.call("execute_tool", null, extras).getString("error_code"));
+    }
 }
