@@ -56,7 +56,7 @@ pub extern "system" fn Java_dev_toolway_host_Natives_rescan<'local>(
     env.with_env(|_| -> Result<_, Thrown> { Ok(Running::rescan(bridge)) }).resolve::<Throw>()
 }
 
-/// `authorize`: takes the user to an app that wants to be allowed. Whether the bridge runs.
+/// `authorize`: takes the user to an app that wants to be allowed. Whether that has begun.
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_dev_toolway_host_Natives_authorize<'local>(
     mut env: EnvUnowned<'local>,

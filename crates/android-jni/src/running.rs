@@ -1,6 +1,9 @@
 //! A bridge that runs: a device, the bridge that keeps its tools, and a runtime for both. The app knows it by a
 //! number, so that what it asks of one that has ended finds nothing.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -9,6 +12,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use toolway_android::bridge;
@@ -20,8 +24,11 @@ use crate::shell::{Event, Shell};
 
 /// Threads of the runtime. Calls that block have threads of their own.
 const THREADS: usize = 2;
-/// How long what is left when a bridge has stopped may still take.
+/// How long the app may take to be told the last things of a bridge that has stopped, and how long what is left then
+/// may still take.
 const ENDING: Duration = Duration::from_secs(1);
+/// What the app has asked for and is under way, at most.
+const ASKED: usize = 16;
 
 static ALL: LazyLock<Mutex<HashMap<i64, Arc<Running>>>> = LazyLock::new(Mutex::default);
 static NEXT: AtomicI64 = AtomicI64::new(1);
@@ -48,6 +55,9 @@ struct Parts {
     /// What the app has asked for and is under way.
     asked: TaskTracker,
     stop: CancellationToken,
+    shell: Shell,
+    /// Tells the app of names until the bridge gives no more.
+    names_told: JoinHandle<()>,
     runtime: Runtime,
 }
 
@@ -92,21 +102,21 @@ impl Running {
         }));
         tokio::spawn(relay(device.handle().status(), shell.clone(), Event::Status));
         tokio::spawn(relay(bridge.overview(), shell.clone(), Event::Overview));
-        tokio::spawn(relay_names(names_given, shell));
+        let names_told = tokio::spawn(relay_names(names_given, shell.clone()));
         drop(within);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let parts =
-            Parts { device, bridge, asked: TaskTracker::new(), stop: CancellationToken::new(), runtime };
+        let (asked, stop) = (TaskTracker::new(), CancellationToken::new());
+        let parts = Parts { device, bridge, asked, stop, shell, names_told, runtime };
         ALL.lock().insert(number, Arc::new(Self(Mutex::new(Some(parts)))));
         Ok(number)
     }
 
-    /// Stops one and waits until the gateway has been told, three seconds at most. Whether it ran.
+    /// Stops one and waits until the gateway has been told, and the app of the names that were given last: who has
+    /// a name must keep it. Four seconds at most, where neither of them listens. Whether it ran.
     pub fn stop(number: i64) -> bool {
         let Some(running) = ALL.lock().remove(&number) else { return false };
-        let Some(Parts { device, bridge, asked, stop, runtime }) = running.0.lock().take() else {
-            return false;
-        };
+        let Some(parts) = running.0.lock().take() else { return false };
+        let Parts { device, bridge, asked, stop, shell, names_told, runtime } = parts;
         stop.cancel();
         asked.close();
         runtime.block_on(async {
@@ -116,6 +126,14 @@ impl Running {
             }
             // Why it had stopped already, if it had, the app has been told.
             let _ = device.stop().await;
+            let told = async {
+                // A panic has been logged; there is nothing more to do about it.
+                let _ = names_told.await;
+                shell.all_told().await;
+            };
+            if tokio::time::timeout(ENDING, told).await.is_err() {
+                tracing::warn!("the app was not told all before the bridge stopped: it takes too long");
+            }
         });
         runtime.shutdown_timeout(ENDING);
         true
@@ -123,12 +141,16 @@ impl Running {
 
     /// Asks all apps again. Whether it runs.
     pub fn rescan(number: i64) -> bool {
-        Self::with(number, |parts| parts.bridge.rescan())
+        Self::with(number, |parts| parts.bridge.rescan()).is_some()
     }
 
-    /// Takes the user to an app that wants to be allowed. Whether it runs.
+    /// Takes the user to an app that wants to be allowed. Whether that has begun: it has not where no bridge runs,
+    /// or where so much of it is under way that a user can't mean it.
     pub fn authorize(number: i64, authority: String) -> bool {
-        Self::with(number, |parts| {
+        let begun = Self::with(number, |parts| {
+            if parts.asked.len() >= ASKED {
+                return false;
+            }
             let (bridge, stop) = (Arc::clone(&parts.bridge), parts.stop.clone());
             let asking = async move {
                 tokio::select! {
@@ -137,12 +159,15 @@ impl Running {
                 }
             };
             parts.asked.spawn_on(asking, parts.runtime.handle());
-        })
+            true
+        });
+        begun.unwrap_or(false)
     }
 
-    fn with(number: i64, run: impl FnOnce(&Parts)) -> bool {
-        let Some(running) = ALL.lock().get(&number).cloned() else { return false };
-        running.0.lock().as_ref().map(run).is_some()
+    /// Nothing where it does not run.
+    fn with<T>(number: i64, run: impl FnOnce(&Parts) -> T) -> Option<T> {
+        let running = ALL.lock().get(&number).cloned()?;
+        running.0.lock().as_ref().map(run)
     }
 }
 

@@ -5,25 +5,41 @@
 mod event;
 mod prompt;
 mod questions;
+#[cfg(test)]
+mod tests;
 
+use std::io;
 use std::sync::Arc;
 
 use jni::errors::Error;
 use jni::objects::{JObject, JValue};
 use jni::refs::Global;
 use jni::{Env, JavaVM, jni_sig, jni_str};
-use tokio::sync::mpsc;
+use tokio::runtime::Handle;
+use tokio::sync::{Semaphore, mpsc, oneshot};
 
 pub(crate) use event::Event;
 pub(crate) use questions::{Answer, answered};
 
 /// What the app has not been told yet, at most; who has more to tell waits.
 const UNTOLD: usize = 64;
+/// Tasks that wait in the place of somebody who can't, at most. What comes after is not told: an app that is so far
+/// behind shows nothing of it anyway.
+const WAITING: usize = 64;
+
+/// What goes to the thread that tells.
+#[derive(Debug)]
+enum Message {
+    Event(Event),
+    /// All before it has been told.
+    Mark(oneshot::Sender<()>),
+}
 
 /// The app. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Shell {
-    events: mpsc::Sender<Event>,
+    messages: mpsc::Sender<Message>,
+    places: Arc<Semaphore>,
 }
 
 impl Shell {
@@ -34,31 +50,62 @@ impl Shell {
     pub fn new(env: &mut Env<'_>, object: &JObject<'_>) -> Result<Self, Error> {
         let object = Arc::new(env.new_global_ref(object)?);
         let vm = env.get_java_vm()?;
-        let (events, mut told) = mpsc::channel::<Event>(UNTOLD);
-        let telling = std::thread::Builder::new().name("toolway-events".to_owned()).spawn(move || {
-            while let Some(event) = told.blocking_recv() {
-                if let Err(error) = tell(&vm, &object, &event) {
-                    tracing::error!(%error, "the app was not told");
-                }
+        let telling = Self::telling(move |event| {
+            if let Err(error) = tell(&vm, &object, event) {
+                tracing::error!(%error, "the app was not told");
             }
         });
-        telling.map_err(|_| Error::JniCall(jni::errors::JniError::NoMemory))?;
-        Ok(Self { events })
+        telling.map_err(|_| Error::JniCall(jni::errors::JniError::NoMemory))
+    }
+
+    /// With this in Java's place.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub(crate) fn telling(mut tell: impl FnMut(&Event) + Send + 'static) -> io::Result<Self> {
+        let (messages, mut untold) = mpsc::channel(UNTOLD);
+        std::thread::Builder::new().name("toolway-events".to_owned()).spawn(move || {
+            while let Some(message) = untold.blocking_recv() {
+                match message {
+                    Message::Event(event) => tell(&event),
+                    // Who wanted to know may have given up.
+                    Message::Mark(reached) => drop(reached.send(())),
+                }
+            }
+        })?;
+        Ok(Self { messages, places: Arc::new(Semaphore::new(WAITING)) })
     }
 
     /// Tells it, as soon as there is room.
     pub(crate) async fn tell(&self, event: Event) {
         // The thread ends with the last sender, so there is somebody to tell.
-        let _ = self.events.send(event).await;
+        let _ = self.messages.send(Message::Event(event)).await;
     }
 
-    /// Tells it without waiting. Where there is no room, a task waits in the caller's place.
+    /// Waits until it has been told all that there was room for before.
+    pub(crate) async fn all_told(&self) {
+        let (mark, reached) = oneshot::channel();
+        let _ = self.messages.send(Message::Mark(mark)).await;
+        let _ = reached.await;
+    }
+
+    /// Tells it without waiting. Where there is no room, a task waits in the caller's place; where too many wait
+    /// already, it is not told.
     pub(crate) fn tell_soon(&self, event: Event) {
-        let Err(mpsc::error::TrySendError::Full(event)) = self.events.try_send(event) else { return };
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            let shell = self.clone();
-            runtime.spawn(async move { shell.tell(event).await });
-        }
+        let Err(mpsc::error::TrySendError::Full(message)) = self.messages.try_send(Message::Event(event))
+        else {
+            return;
+        };
+        let (Ok(runtime), Ok(place)) = (Handle::try_current(), Arc::clone(&self.places).try_acquire_owned())
+        else {
+            tracing::warn!("the app is far behind with what it is told, and is not told all");
+            return;
+        };
+        let messages = self.messages.clone();
+        runtime.spawn(async move {
+            let _ = messages.send(message).await;
+            drop(place);
+        });
     }
 }
 

@@ -10,24 +10,27 @@ use super::{Event, Shell};
 struct Shown<'a> {
     shell: &'a Shell,
     question: Question,
-    answered: bool,
+    /// Whether there is something to be taken off the screen.
+    open: bool,
 }
 
 impl<'a> Shown<'a> {
     fn new(shell: &'a Shell) -> Self {
-        Self { shell, question: Question::new(), answered: false }
+        Self { shell, question: Question::new(), open: false }
     }
 
-    async fn answer(&mut self) -> Option<Answer> {
+    async fn answer_to(&mut self, event: Event) -> Option<Answer> {
+        self.shell.tell(event).await;
+        self.open = true;
         let answer = self.question.answer().await;
-        self.answered = true;
+        self.open = false;
         answer
     }
 }
 
 impl Drop for Shown<'_> {
     fn drop(&mut self) {
-        if !self.answered {
+        if self.open {
             self.shell.tell_soon(Event::Withdrawn { question: self.question.number });
         }
     }
@@ -37,8 +40,8 @@ impl Drop for Shown<'_> {
 impl AuthorizationPrompt for Shell {
     async fn agree(&self, request: &AuthorizationRequest) -> Agreement {
         let mut shown = Shown::new(self);
-        self.tell(Event::Ask { question: shown.question.number, request: request.clone() }).await;
-        match shown.answer().await {
+        let ask = Event::Ask { question: shown.question.number, request: request.clone() };
+        match shown.answer_to(ask).await {
             Some(Answer::Agreed) => Agreement::Agreed,
             _ => Agreement::Declined,
         }
@@ -46,9 +49,9 @@ impl AuthorizationPrompt for Shell {
 
     async fn returned(&self, request: &AuthorizationRequest) {
         let mut shown = Shown::new(self);
-        self.tell(Event::Opened { question: shown.question.number, request: request.clone() }).await;
+        let opened = Event::Opened { question: shown.question.number, request: request.clone() };
         // Whatever the answer is, the user is here to give it.
-        let _ = shown.answer().await;
+        let _ = shown.answer_to(opened).await;
     }
 
     fn offer(&self, request: &AuthorizationRequest) {

@@ -14,7 +14,7 @@ final class Natives {
     /** Asks all apps again. Whether the bridge runs. */
     static native boolean rescan(long bridge);
 
-    /** Takes the user to an app that wants to be allowed. Whether the bridge runs. */
+    /** Takes the user to an app that wants to be allowed. Whether that has begun. */
     static native boolean authorize(long bridge, String authority);
 
     /** What the user answers to a question: 0 no, 1 yes, 2 back again. Whether anybody waited for it. */

@@ -42,8 +42,8 @@ public final class ToolwayBridge {
     }
 
     /**
-     * Stops it and waits until the gateway has been told: some seconds where the gateway does not answer, so not on the
-     * main thread.
+     * Stops it and waits until the gateway has been told, and the listener of the names that were given last: some
+     * seconds where either takes its time, so not on the main thread.
      *
      * @return whether it ran
      */
