@@ -11,4 +11,4 @@ cargo build --release --package toolway
 cargo build --release --package toolway-android-jni --example figures
 mvn -q -B -f android/pom.xml test --projects tests --also-make -Dsurefire.failIfNoSpecifiedTests=false \
     -Dtest=Figures "-Dtoolway.build=$target_dir/android/build" \
-    "-Dtoolway.bin=$target_dir/release/toolway" "-DargLine=-Dtoolway.figures=$target_dir/release/examples/libfigures.so"
+    "-Dtoolway.bin=$target_dir/release/toolway" "-Dtoolway.figures=$target_dir/release/examples/libfigures.so"
