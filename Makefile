@@ -7,6 +7,7 @@
 #   make test-small-model  one tool call of a real, small model (builds llama.cpp: some minutes the first time)
 #   make android     the library for Android apps that offer tools, and two sample apps
 #   make bench       the tables of figures
+#   make bench-android  what the bridge to apps costs, in a Java virtual machine and over adb
 #   make fuzz        coverage-guided fuzzing (FUZZ_SECONDS for each target, 60 unless said)
 #   make fmt         format the code
 
@@ -51,6 +52,10 @@ android:
 bench:
 	@scripts/bootstrap.sh run
 	@scripts/bench.sh $(ARGS)
+
+bench-android:
+	@scripts/bootstrap.sh android
+	@scripts/bench-android.sh
 
 fuzz:
 	@scripts/bootstrap.sh run

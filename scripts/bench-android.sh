@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Prints what the bridge for app providers itself costs, measured in a Java virtual machine with the framework's real
-# classes. Builds what it needs as it is released.
+# classes, and what a call over adb costs beside the bare `adb shell content call` where there is an adb. Builds what it
+# needs as it is released.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -12,3 +13,7 @@ cargo build --release --package toolway-android-jni --example figures
 mvn -q -B -f android/pom.xml test --projects tests --also-make -Dsurefire.failIfNoSpecifiedTests=false \
     -Dtest=Figures "-Dtoolway.build=$target_dir/android/build" \
     "-Dtoolway.bin=$target_dir/release/toolway" "-Dtoolway.figures=$target_dir/release/examples/libfigures.so"
+
+if command -v adb >/dev/null 2>&1; then
+    cargo test --release --package toolway-tests --test adb_host -- --ignored --nocapture
+fi
