@@ -18,7 +18,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 
 ARGS ?=
 
-.PHONY: help run test test-fast test-genai test-small-model android bench fuzz fmt
+.PHONY: help run test test-fast test-genai test-small-model android bench bench-android fuzz fmt
 
 help:
 	@sed -n 's/^#   \(make .*\)/  \1/p' Makefile

@@ -41,10 +41,7 @@ impl Bench {
         adb.connect(&phone);
         let answer: Arc<Mutex<Answer>> = Arc::new(Mutex::new(Box::new(|_| Reply::success("{}"))));
         let answering = Arc::clone(&answer);
-        phone.install(notes(move |received| {
-            let reply = answering.lock()(received);
-            reply
-        }));
+        phone.install(notes(move |received| answering.lock()(received)));
         let host = host(&adb, None);
         Self { adb, phone, host, answer }
     }

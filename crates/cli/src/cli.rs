@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    agents, android, approvals, backup, calls, chat, completions, config, device, devices, doctor, grants, man,
-    models, pair, policy, prices, restore, secrets, serve, sessions, tokens, tools, usage, version,
+    agents, android, approvals, backup, calls, chat, completions, config, device, devices, doctor, grants,
+    man, models, pair, policy, prices, restore, secrets, serve, sessions, tokens, tools, usage, version,
 };
 use crate::context::Context;
 use crate::report::{Done, Failure};
