@@ -4,7 +4,7 @@ use std::sync::mpsc::{Receiver, channel};
 use toolway_android::host::memory::{App, MemoryHost};
 use toolway_android::{Bundle, State};
 
-use super::{ALL, ASKED, Running};
+use super::{ASKED, ENDING, Running};
 use crate::settings::Settings;
 use crate::shell::{Event, Shell};
 
@@ -50,10 +50,14 @@ fn names_that_were_given_just_before_the_end_are_told() {
     let (shell, events) = behind(gate);
     let number = Running::start(Arc::new(host), shell, settings()).unwrap();
     was_asked.recv().unwrap();
-    let stopping = std::thread::spawn(move || Running::stop(number));
-    while ALL.lock().contains_key(&number) {
-        std::thread::yield_now();
-    }
+    let (ended, has_ended) = channel();
+    let stopping = std::thread::spawn(move || {
+        let ran = Running::stop(number);
+        let _ = ended.send(());
+        ran
+    });
+    // Far less than the app may take, and far more than stopping does.
+    assert!(has_ended.recv_timeout(ENDING / 5).is_err(), "it has not waited for the app");
     drop(open);
     assert!(stopping.join().unwrap());
     let names: Vec<String> = events.try_iter().filter(|event| event.starts_with("names ")).collect();
