@@ -293,6 +293,12 @@ fn of_unreached(unreached: Unreached, permission: Option<&str>, way_out: &str) -
         Unreached::Failure(CallFailure::Unsupported(reason)) => {
             State::Refused { refusal: Refusal::NoWay, reason, hint: Some(way_out.to_owned()) }
         }
+        Unreached::Failure(CallFailure::TooLarge(said)) => State::Unavailable {
+            reason: format!("its list of tools is too large to be passed between apps: {said}"),
+        },
+        Unreached::Failure(CallFailure::Died(said)) => {
+            State::Unavailable { reason: format!("it stopped when it was asked for its tools: {said}") }
+        }
         Unreached::Missed(missed @ (Missed::Overdue | Missed::Hanging)) => {
             State::Unavailable { reason: format!("{missed}; it is left out until it does") }
         }
