@@ -186,6 +186,30 @@ async fn apps_are_listed_shown_called_replaced_and_removed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_gateway_does_not_take_is_told_on_the_apps_row() {
+    // It leads round in a ring, which only who follows it sees.
+    let ring = |call: &HostCall| match call.method.as_str() {
+        "list_tools" => Ok(Some(success(
+            r##"{"tools":[{"name":"good","description":"d"},{"name":"ring","description":"d","parameters":{"type":"object",
+            "$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}}}}]}"##,
+        ))),
+        _ => finance(call),
+    };
+    let phone = Phone::with(vec![App::cetp("com.ring", ring)], Arc::default()).await;
+    phone.lists(&["phone__ring__good"]).await;
+    let (note, tools) = until("its row", async || {
+        let shown = phone.folder.json(&["devices", "show", "phone"]).await;
+        let row = &shown["app_provider_report"]["providers"][0];
+        let note = row["notes"].as_array()?.iter().find(|note| note["tool"] == "ring")?.clone();
+        Some((note, row["tools"].clone()))
+    })
+    .await;
+    assert_eq!(note["kind"], "refused");
+    assert!(note["reason"].as_str().unwrap().starts_with("the gateway does not take it: "), "{note}");
+    assert_eq!(tools, json!(["ring__good"]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a6_waiting_for_the_user_takes_nothing_from_the_deadline() {
     let allowed = Arc::new(AtomicBool::new(false));
     let granted = Arc::clone(&allowed);

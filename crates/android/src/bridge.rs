@@ -3,7 +3,7 @@
 
 mod list;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -151,6 +151,13 @@ impl Bridge {
     }
 }
 
+/// The tools that the gateway does not take, by name, with the reason; nothing where it has not said so.
+fn rejected(status: &Status) -> Option<BTreeMap<String, String>> {
+    let Status::Connected(connection) = status else { return None };
+    let registered = connection.tools.as_ref()?;
+    Some(registered.rejected.iter().map(|it| (it.name.clone(), it.reason.clone())).collect())
+}
+
 /// Waits for a moment, or for ever where there is none.
 async fn until(moment: Option<Instant>) {
     match moment {
@@ -226,6 +233,7 @@ impl Keeper {
 
     async fn keep(&mut self) {
         let mut connections = connections(self.device.status());
+        let mut status = self.device.status();
         self.ask(Changed::Everything).await;
         loop {
             tokio::select! {
@@ -242,6 +250,12 @@ impl Keeper {
                     // The device is gone.
                     None => return,
                 },
+                Ok(()) = status.changed() => {
+                    let rejected = rejected(&status.borrow_and_update());
+                    if self.list.rejected(rejected) {
+                        self.device.set_app_providers(self.list.offer().1);
+                    }
+                }
                 () = until(self.again), if self.again.is_some() => self.ask(Changed::Everything).await,
             }
         }

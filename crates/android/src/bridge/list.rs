@@ -1,6 +1,6 @@
 //! The list of providers, and the tools that a device offers for them.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use toolway_device::{AppProvider, Tool};
@@ -20,6 +20,8 @@ pub(super) struct List {
     names: Names,
     /// Why names that were to be given could not be kept, and so were not.
     unkept: Option<String>,
+    /// The tools that the gateway did not take, with the reason.
+    rejected: BTreeMap<String, String>,
     executor: Executor,
     providers: Vec<Provider>,
     /// Beside `providers`, place by place.
@@ -28,7 +30,15 @@ pub(super) struct List {
 
 impl List {
     pub(super) fn new(others: Vec<Tool>, names: Names, executor: Executor) -> Self {
-        Self { others, names, unkept: None, executor, providers: Vec::new(), tools: Vec::new() }
+        Self {
+            others,
+            names,
+            unkept: None,
+            rejected: BTreeMap::new(),
+            executor,
+            providers: Vec::new(),
+            tools: Vec::new(),
+        }
     }
 
     pub(super) fn providers(&self) -> &[Provider] {
@@ -54,6 +64,17 @@ impl List {
                 Ok(()) => self.names = names,
                 Err(reason) => self.unkept = Some(reason),
             }
+        }
+    }
+
+    /// What the gateway does not take, where it has said so. Whether that is news.
+    pub(super) fn rejected(&mut self, rejected: Option<BTreeMap<String, String>>) -> bool {
+        match rejected {
+            Some(rejected) if rejected != self.rejected => {
+                self.rejected = rejected;
+                true
+            }
+            _ => false,
         }
     }
 
@@ -127,10 +148,22 @@ impl List {
             }
             row.tools.truncate(share);
             for tool in own.iter().take(share) {
-                if taken.contains(tool.name()) {
-                    row.notes.refuse(Some(tool.name()), "this device has a tool of that name already");
-                    row.tools.retain(|spec| provider.exposed(&spec.name).as_deref() != Some(tool.name()));
-                } else {
+                let refused = match self.rejected.get(tool.name()) {
+                    Some(reason) => Some(format!("the gateway does not take it: {reason}")),
+                    None if taken.contains(tool.name()) => {
+                        Some("this device has a tool of that name already".to_owned())
+                    }
+                    None => None,
+                };
+                if let Some(reason) = refused {
+                    let is_it =
+                        |spec: &SpecDocument| provider.exposed(&spec.name).as_deref() == Some(tool.name());
+                    let own_name =
+                        provider.tools.iter().find(|spec| is_it(spec)).map(|spec| spec.name.as_str());
+                    row.notes.refuse(own_name, reason);
+                    row.tools.retain(|spec| !is_it(spec));
+                }
+                if !taken.contains(tool.name()) {
                     tools.push(tool.clone());
                 }
             }
