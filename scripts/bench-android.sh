@@ -15,5 +15,5 @@ mvn -q -B -f android/pom.xml test --projects tests --also-make -Dsurefire.failIf
     "-Dtoolway.bin=$target_dir/release/toolway" "-Dtoolway.figures=$target_dir/release/examples/libfigures.so"
 
 if command -v adb >/dev/null 2>&1; then
-    cargo test --release --package toolway-tests --test adb_host -- --ignored --nocapture
+    cargo bench --package toolway-tests --bench adb_call
 fi

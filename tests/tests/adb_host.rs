@@ -13,13 +13,10 @@ use toolway_android::host::{
     CallFailure, Changed, Declaration, Entry, HostCall, MetaData, PackageChanges, ProviderHost,
 };
 use toolway_android::{cetp, mcp};
-use toolway_fake_phone::{Adb, App, Escaping, FakePhone, ProviderSetup, Received, Reply, Setup, Typed};
+use toolway_fake_phone::{Adb, App, Escaping, FakePhone, ProviderSetup, Received, Reply, Setup, Typed, apps};
 
-const NOTES: &[u8] = include_bytes!("../../crates/android/fixtures/open/open.apk");
-const FINANCE: &[u8] = include_bytes!("../../crates/android/fixtures/tutorial/tutorial.apk");
-const WEATHER: &[u8] = include_bytes!("../../crates/android/fixtures/weather/weather.apk");
 const CALCULATOR: &[u8] = include_bytes!("../../crates/android/fixtures/calculator/calculator.apk");
-const AUTHORITY: &str = "com.example.notes.tools";
+const AUTHORITY: &str = apps::NOTES_AUTHORITY;
 
 type Answer = Box<dyn Fn(&Received) -> Reply + Send + Sync>;
 
@@ -41,7 +38,7 @@ impl Bench {
         adb.connect(&phone);
         let answer: Arc<Mutex<Answer>> = Arc::new(Mutex::new(Box::new(|_| Reply::success("{}"))));
         let answering = Arc::clone(&answer);
-        phone.install(notes(move |received| answering.lock()(received)));
+        phone.install(apps::notes(move |received| answering.lock()(received)));
         let host = host(&adb, None);
         Self { adb, phone, host, answer }
     }
@@ -74,40 +71,6 @@ fn call(authority: &str, method: &str, extras: Option<Bundle>) -> HostCall {
     }
 }
 
-fn notes(answer: impl Fn(&Received) -> Reply + Send + Sync + 'static) -> App {
-    App::new("com.example.notes", NOTES)
-        .service(cetp::ACTION, ".Discovery")
-        .activity("com.example.notes.ALLOW", ".Allow")
-        .activity("android.intent.action.MAIN", ".Allow")
-        .provider(ProviderSetup::new(AUTHORITY, ".Tools", answer))
-}
-
-fn finance() -> App {
-    let never = |_: &Received| Reply::Throws("java.lang.AssertionError: it was called".to_owned());
-    App::new("com.example.finance", FINANCE)
-        .service(cetp::ACTION, ".clawseed.ToolProviderService")
-        .defines(cetp::PERMISSION)
-        .provider(
-            ProviderSetup::new("com.example.finance.clawseed.tools", ".clawseed.FinanceToolProvider", never)
-                .guarded(cetp::PERMISSION),
-        )
-}
-
-fn weather() -> App {
-    let info = |_: &Received| {
-        Reply::bundle(&[
-            ("success", "true"),
-            ("tool_name", "get_weather_forecast"),
-            ("tool_description", "Gets weather forecast for a location"),
-            ("tool_input_schema", r#"{"location": {"type": "string"}}"#),
-            ("tool_input_required", "[Ljava.lang.String;@5f2a"),
-        ])
-    };
-    App::new("com.example.weather", WEATHER).provider(
-        ProviderSetup::new("com.example.weather.mcptool", ".McpToolProvider", info).mime_type(mcp::MIME_TYPE),
-    )
-}
-
 fn execute(args: &str) -> Bundle {
     Bundle::new().with("tool_name", "find").with("args", args).with("request_id", "0198-a")
 }
@@ -115,8 +78,8 @@ fn execute(args: &str) -> Bundle {
 #[test]
 fn everything_that_is_declared_is_found() {
     let bench = Bench::new();
-    bench.phone.install(finance());
-    bench.phone.install(weather());
+    bench.phone.install(apps::finance());
+    bench.phone.install(apps::weather());
     let never = |_: &Received| Reply::Null;
     bench.phone.install(
         App::new("com.example.calculator", CALCULATOR).provider(
@@ -126,7 +89,7 @@ fn everything_that_is_declared_is_found() {
         ),
     );
     // One that is there and offers nothing.
-    bench.phone.install(App::new("com.example.quiet", WEATHER));
+    bench.phone.install(App::new("com.example.quiet", apps::WEATHER_APK));
     let mut found = bench.host.discover(None).unwrap();
     found.sort_by(|a, b| a.package.cmp(&b.package));
     let declared = |package: &str, label: &str, component: &str, entry| Declaration {
@@ -180,7 +143,7 @@ fn everything_that_is_declared_is_found() {
 #[test]
 fn an_apk_that_is_none_is_told_and_keeps_nobody_else_from_being_found() {
     let bench = Bench::new();
-    bench.phone.install(App { apk: b"no zip".to_vec(), ..finance() });
+    bench.phone.install(App { apk: b"no zip".to_vec(), ..apps::finance() });
     let found = bench.host.discover(None).unwrap();
     assert_eq!(found.len(), 2);
     let unread = bench.host.unread();
@@ -193,7 +156,7 @@ fn an_apk_that_is_none_is_told_and_keeps_nobody_else_from_being_found() {
 fn an_app_that_is_installed_anew_is_read_anew() {
     let bench = Bench::new();
     assert_eq!(bench.host.discover(None).unwrap()[0].label.as_deref(), Some("Notes"));
-    bench.phone.install(App { apk: WEATHER.to_vec(), ..notes(|_| Reply::Null) });
+    bench.phone.install(App { apk: apps::WEATHER_APK.to_vec(), ..apps::notes(|_| Reply::Null) });
     // The same version under the same name: only the path is another one.
     assert_eq!(bench.host.discover(None).unwrap(), []);
 }
@@ -349,7 +312,7 @@ fn what_is_thrown_is_told_apart() {
 #[test]
 fn a4_a_guarded_provider_is_refused_with_the_way_out_and_never_runs() {
     let bench = Bench::new();
-    bench.phone.install(finance());
+    bench.phone.install(apps::finance());
     assert_eq!(
         bench.call("com.example.finance.clawseed.tools", cetp::LIST_TOOLS, None),
         Err(CallFailure::Security(
@@ -360,7 +323,7 @@ fn a4_a_guarded_provider_is_refused_with_the_way_out_and_never_runs() {
         ))
     );
     let private = ProviderSetup::new("com.example.private", ".Private", |_| Reply::Null).private();
-    bench.phone.install(App::new("com.example.private", WEATHER).provider(private));
+    bench.phone.install(App::new("com.example.private", apps::WEATHER_APK).provider(private));
     let refused = bench.call("com.example.private", cetp::LIST_TOOLS, None).unwrap_err();
     assert!(
         matches!(&refused, CallFailure::Security(why) if why.contains("that is not exported from UID 10123")),
@@ -375,7 +338,7 @@ fn a_shell_of_root_s_is_let_through() {
     let bench = Bench::with(Setup { is_root: true, user: 10, ..Setup::default() });
     let answer = |_: &Received| Reply::success("{\"tools\":[]}");
     let guarded = ProviderSetup::new("com.example.guarded", ".P", answer).guarded(cetp::PERMISSION);
-    bench.phone.install(App::new("com.example.guarded", WEATHER).provider(guarded));
+    bench.phone.install(App::new("com.example.guarded", apps::WEATHER_APK).provider(guarded));
     assert!(bench.call("com.example.guarded", cetp::LIST_TOOLS, None).unwrap().is_some());
     assert_eq!(bench.phone.received()[0].user, 10, "the apps of whoever is in front");
     let info = bench.host.info().unwrap();
@@ -387,7 +350,7 @@ fn a_shell_of_root_s_is_let_through() {
 #[test]
 fn an_mcp_tool_is_read_but_its_map_can_t_be_sent() {
     let bench = Bench::new();
-    bench.phone.install(weather());
+    bench.phone.install(apps::weather());
     let got = bench.call("com.example.weather.mcptool", mcp::GET_TOOL_INFO, None).unwrap().unwrap();
     assert_eq!(got.get("success"), Some(&true.into()));
     assert_eq!(got.get("tool_name"), Some(&"get_weather_forecast".into()));
@@ -491,7 +454,7 @@ fn without_the_program_its_absence_is_told() {
 fn who_defines_a_permission_is_known() {
     let bench = Bench::new();
     assert_eq!(bench.host.permission(cetp::PERMISSION).unwrap(), None);
-    bench.phone.install(finance());
+    bench.phone.install(apps::finance());
     let owner = bench.host.permission(cetp::PERMISSION).unwrap().unwrap();
     assert_eq!((owner.package.as_str(), owner.protection.as_str()), ("com.example.finance", "normal"));
 }
@@ -499,7 +462,9 @@ fn who_defines_a_permission_is_known() {
 #[test]
 fn a5_a_screen_is_opened_in_its_own_app_only() {
     let bench = Bench::new();
-    bench.phone.install(App::new("com.example.evil", WEATHER).activity("com.example.evil.STEAL", ".Steal"));
+    bench.phone.install(
+        App::new("com.example.evil", apps::WEATHER_APK).activity("com.example.evil.STEAL", ".Steal"),
+    );
     assert!(bench.host.open_authorization("com.example.notes", "com.example.notes.ALLOW").unwrap());
     assert!(!bench.host.open_authorization("com.example.notes", "com.example.evil.STEAL").unwrap());
     assert!(!bench.host.open_authorization("com.example.notes", "x -n com.example.evil/.Steal").unwrap());
@@ -519,7 +484,7 @@ fn a5_a_screen_is_opened_in_its_own_app_only() {
 #[test]
 fn what_changes_on_the_phone_is_told_by_package() {
     let bench = Bench::new();
-    bench.phone.install(finance());
+    bench.phone.install(apps::finance());
     let changes = PackageChanges::default();
     bench.host.watch(changes.clone()).unwrap();
     let heard = |what: &dyn Fn(&Changed) -> bool| {
@@ -538,7 +503,7 @@ fn what_changes_on_the_phone_is_told_by_package() {
     // Until its first look is through, a change may be part of what it started with.
     let mut at = 0;
     while !matches!(changes.take(), Some(Changed::Packages(_))) {
-        bench.phone.install(weather());
+        bench.phone.install(apps::weather());
         at += 1;
         assert!(at < 3_000);
         std::thread::park_timeout(Duration::from_millis(10));
@@ -551,46 +516,4 @@ fn what_changes_on_the_phone_is_told_by_package() {
     bench.adb.connect(&bench.phone);
     heard(&everything);
     changes.end();
-}
-
-/// `cargo test --release -p toolway-tests --test adb_host -- --ignored --nocapture` prints the figure.
-#[test]
-#[ignore = "a measurement, which needs a quiet machine"]
-fn a_call_takes_hardly_longer_than_bare_adb() {
-    use std::process::{Command, Stdio};
-    const ROUNDS: usize = 200;
-    let bench = Bench::new();
-    let extras = || Some(execute(r#"{"text":"a:b"}"#));
-    bench.call(AUTHORITY, cetp::EXECUTE_TOOL, extras()).unwrap();
-    let line = "content call --uri content://com.example.notes.tools --method execute_tool --extra \
-                'args:s:{\"text\"\\:\"a\\:b\"}' --extra request_id:s:0198-a --extra tool_name:s:find";
-    let serial = bench.phone.serial();
-    let bare = || {
-        let output = Command::new(bench.adb.program())
-            .args(["-s", &serial, "shell", line])
-            .env_clear()
-            .envs(bench.adb.environment())
-            .stdin(Stdio::null())
-            .output()
-            .unwrap();
-        assert!(output.stdout.starts_with(b"Result: Bundle[{"), "{output:?}");
-    };
-    let ours = || {
-        bench.call(AUTHORITY, cetp::EXECUTE_TOOL, extras()).unwrap();
-    };
-    let (mut of_bare, mut of_ours) = (Vec::new(), Vec::new());
-    for _ in 0..ROUNDS {
-        for (run, times) in [(&bare as &dyn Fn(), &mut of_bare), (&ours, &mut of_ours)] {
-            let began = tokio::time::Instant::now();
-            run();
-            times.push(began.elapsed());
-        }
-    }
-    let median = |times: &mut Vec<Duration>| {
-        times.sort();
-        times[times.len() / 2].as_secs_f64() * 1000.0
-    };
-    let (of_bare, of_ours) = (median(&mut of_bare), median(&mut of_ours));
-    println!("bare adb {of_bare:.1} ms, through the host {of_ours:.1} ms: {:.2} times", of_ours / of_bare);
-    assert!(of_ours <= 1.2 * of_bare);
 }

@@ -10,16 +10,12 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::process::Command;
-use toolway_android::{cetp, mcp};
-use toolway_fake_phone::{Adb, App, FakePhone, ProviderSetup, Received, Reply, Setup};
+use toolway_fake_phone::{Adb, App, FakePhone, Received, Reply, Setup, apps};
 use toolway_tests::caller::Caller;
 use toolway_tests::process::{Ended, Folder, Program};
 use toolway_tests::{rest, until, within};
 
-const NOTES: &[u8] = include_bytes!("../../crates/android/fixtures/open/open.apk");
-const FINANCE: &[u8] = include_bytes!("../../crates/android/fixtures/tutorial/tutorial.apk");
-const WEATHER: &[u8] = include_bytes!("../../crates/android/fixtures/weather/weather.apk");
-const AUTHORITY: &str = "com.example.notes.tools";
+const AUTHORITY: &str = apps::NOTES_AUTHORITY;
 
 const LIST: &str = r#"{"tools":[
     {"name":"find","description":"Finds notes\nby their text","parameters":{"type":"object","properties":
@@ -41,8 +37,8 @@ impl Bench {
         adb.connect(&phone);
         let answer = Arc::new(Mutex::new(Reply::success(r#"{"found":["a note"]}"#)));
         phone.install(notes(Arc::clone(&answer)));
-        phone.install(finance());
-        phone.install(weather());
+        phone.install(apps::finance());
+        phone.install(apps::weather());
         Self { folder: Folder::new(), adb, phone, answer }
     }
 
@@ -79,36 +75,7 @@ fn notes(answer: Arc<Mutex<Reply>>) -> App {
         },
         _ => Reply::error("TOOL_NOT_FOUND", "unknown method"),
     };
-    App::new("com.example.notes", NOTES)
-        .service(cetp::ACTION, ".Discovery")
-        .provider(ProviderSetup::new(AUTHORITY, ".Tools", answer))
-}
-
-fn finance() -> App {
-    App::new("com.example.finance", FINANCE)
-        .service(cetp::ACTION, ".clawseed.ToolProviderService")
-        .defines(cetp::PERMISSION)
-        .provider(
-            ProviderSetup::new("com.example.finance.clawseed.tools", ".clawseed.FinanceToolProvider", |_| {
-                Reply::Null
-            })
-            .guarded(cetp::PERMISSION),
-        )
-}
-
-fn weather() -> App {
-    let info = |_: &Received| {
-        Reply::bundle(&[
-            ("success", "true"),
-            ("tool_name", "get_weather_forecast"),
-            ("tool_description", "Gets weather forecast for a location"),
-            ("tool_input_schema", r#"{"location": {"type": "string"}}"#),
-            ("tool_input_required", "[Ljava.lang.String;@5f2a"),
-        ])
-    };
-    App::new("com.example.weather", WEATHER).provider(
-        ProviderSetup::new("com.example.weather.mcptool", ".McpToolProvider", info).mime_type(mcp::MIME_TYPE),
-    )
+    apps::notes(answer)
 }
 
 #[tokio::test]

@@ -17,6 +17,7 @@
 
 mod adb;
 mod android;
+pub mod apps;
 mod commands;
 mod content;
 mod protocol;

@@ -40,20 +40,7 @@ impl Model {
 fn gateway(model: &Model) -> (Folder, Running) {
     let folder = Folder::new();
     folder.settings("[chat]\ntitles = false\n");
-    let url = model.fakes.base_url(Api::Openai);
-    let add = [
-        "models",
-        "add",
-        "fake",
-        "--kind",
-        "openai",
-        "--base-url",
-        &url,
-        "--model",
-        "fake-model",
-        "--key-stdin",
-    ];
-    folder.run_with_input(&add, KEY).done();
+    folder.add_models(&model.fakes.base_url(Api::Openai));
     let gateway = folder.serve(&["--no-local-device"]);
     (folder, gateway)
 }
@@ -173,20 +160,7 @@ fn an_agent_is_made_changed_and_removed() {
 fn a_model_provider_is_tried() {
     let model = Model::start();
     let folder = Folder::new();
-    let url = model.fakes.base_url(Api::Openai);
-    let add = [
-        "models",
-        "add",
-        "fake",
-        "--kind",
-        "openai",
-        "--base-url",
-        &url,
-        "--model",
-        "fake-model",
-        "--key-stdin",
-    ];
-    folder.run_with_input(&add, KEY).done();
+    folder.add_models(&model.fakes.base_url(Api::Openai));
     // What the test of a model asks for: this tool, called with this word.
     model.fakes.whenever(
         When { offers: Some("ping".to_owned()), ..When::user() },

@@ -95,6 +95,24 @@ impl Folder {
         ended(child)
     }
 
+    /// Adds the fake models at this address as a provider.
+    #[track_caller]
+    pub(crate) fn add_models(&self, url: &str) {
+        let add = [
+            "models",
+            "add",
+            "fake",
+            "--kind",
+            "openai",
+            "--base-url",
+            url,
+            "--model",
+            "fake-model",
+            "--key-stdin",
+        ];
+        self.run_with_input(&add, toolway_fake_models::KEY).done();
+    }
+
     /// Runs it with `--json`; gives what it printed.
     #[track_caller]
     pub(crate) fn json(&self, arguments: &[&str]) -> Value {

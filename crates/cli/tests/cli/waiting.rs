@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use toolway_device::{Device, NoArguments, Running, Status, Tool, ToolContext, WaitingFor};
-use toolway_fake_models::{Answer, Api, FakeModels, KEY, When};
+use toolway_fake_models::{Answer, Api, FakeModels, When};
 
 use crate::support::Folder;
 use crate::terminal::Terminal;
@@ -71,20 +71,7 @@ fn a_conversation_shows_what_its_call_waits_for() {
     fakes.when(When::result_of("pixel__spend"), Answer::text("You spent it."));
     let folder = Folder::new();
     folder.settings("[chat]\ntitles = false\n");
-    let url = fakes.base_url(Api::Openai);
-    let add = [
-        "models",
-        "add",
-        "fake",
-        "--kind",
-        "openai",
-        "--base-url",
-        &url,
-        "--model",
-        "fake-model",
-        "--key-stdin",
-    ];
-    folder.run_with_input(&add, KEY).done();
+    folder.add_models(&fakes.base_url(Api::Openai));
     let gateway = folder.serve(&["--no-local-device"]);
     let (running, answered) = device(&runtime, &folder, &gateway.url());
     let mut talk = Terminal::start_sized(&folder, &["chat", "How much?"], &[("NO_COLOR", "1")], (160, 20));
