@@ -1,12 +1,14 @@
 //! What a running tool is given: who calls, how long it may take, how to report and to notice the end.
 
+use std::any::Any;
 use std::sync::Arc;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
-use toolway_types::CallId;
+use toolway_types::{CallId, RawJson};
 
 use crate::caller::Caller;
 use crate::deadline::RunClock;
@@ -39,6 +41,9 @@ impl CancelReason {
     }
 }
 
+/// What a door hands to tools of its own protocol along with a call. The engine does not look at it.
+pub type Attachment = Arc<dyn Any + Send + Sync>;
+
 /// Nothing has ended the call yet.
 const OPEN: u8 = 0;
 /// The tool's answer is here.
@@ -64,6 +69,9 @@ struct Shared {
     /// When the tool began, in microseconds of the clock, plus one; 0 before that.
     began_us: AtomicU64,
     progress: Option<ProgressSink>,
+    attachment: Option<Attachment>,
+    /// See [`CallContext::keep_original`].
+    original: OnceLock<RawJson>,
     /// What was last reported: how far, of how much.
     reported: Mutex<(f64, Option<f64>)>,
 }
@@ -75,7 +83,13 @@ impl std::fmt::Debug for Shared {
 }
 
 impl CallContext {
-    pub(crate) fn new(id: CallId, caller: Caller, clock: RunClock, progress: Option<ProgressSink>) -> Self {
+    pub(crate) fn new(
+        id: CallId,
+        caller: Caller,
+        clock: RunClock,
+        progress: Option<ProgressSink>,
+        attachment: Option<Attachment>,
+    ) -> Self {
         let shared = Shared {
             id,
             caller,
@@ -87,6 +101,8 @@ impl CallContext {
             queued_us: AtomicU64::new(0),
             began_us: AtomicU64::new(0),
             progress,
+            attachment,
+            original: OnceLock::new(),
             reported: Mutex::default(),
         };
         Self { shared: Arc::new(shared) }
@@ -102,6 +118,23 @@ impl CallContext {
     #[must_use]
     pub fn caller(&self) -> &Caller {
         &self.shared.caller
+    }
+
+    /// What the call's door handed along, where it is of this type.
+    #[must_use]
+    pub fn attachment<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+        self.shared.attachment.clone()?.downcast().ok()
+    }
+
+    /// Keeps the tool's answer as its source wrote it, in the form of its own protocol, for a door of the same
+    /// protocol ([`crate::Finished::original`]). The first one stays.
+    pub fn keep_original(&self, answer: RawJson) {
+        // A second answer of one call is none.
+        let _ = self.shared.original.set(answer);
+    }
+
+    pub(crate) fn original(&self) -> Option<RawJson> {
+        self.shared.original.get().cloned()
     }
 
     /// The time that remains.

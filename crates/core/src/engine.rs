@@ -9,7 +9,7 @@ use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
-use toolway_types::{CallId, Clock, Outcome, ToolId};
+use toolway_types::{CallId, Clock, Outcome, RawJson, ToolId};
 
 use crate::arguments::RawArguments;
 use crate::call::CHECKS;
@@ -18,6 +18,7 @@ use crate::call::once::Once;
 use crate::caller::Caller;
 use crate::changed::ChangedTools;
 use crate::consent::{Grants, NoKeeper, QuestionSink, Questions};
+use crate::context::Attachment;
 use crate::hook::HookEntry;
 use crate::policy::{AgentScopes, Limiter, Policy};
 use crate::progress::ProgressSink;
@@ -43,6 +44,8 @@ pub struct Call {
     pub progress: Option<ProgressSink>,
     /// Where questions to the caller go, where it is there to be asked.
     pub questions: Option<QuestionSink>,
+    /// What the door hands to tools of its own protocol ([`crate::CallContext::attachment`]).
+    pub attachment: Option<Attachment>,
     /// Cancelling it ends the call. Dropping the future of [`Engine::call`] does the same.
     pub cancel: Option<CancellationToken>,
 }
@@ -60,6 +63,7 @@ impl Call {
             idempotency_key: None,
             progress: None,
             questions: None,
+            attachment: None,
             cancel: None,
         }
     }
@@ -80,6 +84,9 @@ pub struct Finished {
     pub tool: Option<ToolId>,
     /// How it ended.
     pub outcome: Arc<Outcome>,
+    /// The tool's answer as its source wrote it, where the tool kept it and the outcome is nothing else: no hook put
+    /// another in its place, and it was not too large.
+    pub original: Option<RawJson>,
     /// How long its parts took.
     pub durations: Durations,
 }

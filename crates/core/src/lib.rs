@@ -30,7 +30,7 @@ pub use arguments::{Arguments, RawArguments};
 pub use caller::{Caller, Door, OwnTools};
 pub use changed::ChangedTools;
 pub use consent::{Grant, Grants, Question, Questions};
-pub use context::{CallContext, CancelReason};
+pub use context::{Attachment, CallContext, CancelReason};
 pub use deadline::RunClock;
 pub use engine::{Call, Engine, EngineParts, EngineSettings, Finished, REDACTED};
 pub use function::{function, function_with_schema};

@@ -87,7 +87,13 @@ fn recorded(earlier: EarlierCall, target: &Target) -> Finished {
         let error = ToolError::new(Code::GatewayRestarted, "The gateway was restarted during the first call");
         Arc::new(Outcome::Error(error.dispatched(true)))
     });
-    Finished { id: earlier.id, tool: Some(target.id.clone()), outcome, durations: earlier.durations }
+    Finished {
+        id: earlier.id,
+        tool: Some(target.id.clone()),
+        outcome,
+        original: None,
+        durations: earlier.durations,
+    }
 }
 
 /// Waits for the outcome of the call that holds the key, as long as this caller waits. None where that call

@@ -32,6 +32,8 @@ pub(super) struct OpenRecord<'a> {
     /// How long persons were waited for before the run, and since when one is now.
     waited: Duration,
     waiting_since: Option<Instant>,
+    /// The tool's answer as its source wrote it.
+    original: Option<RawJson>,
     /// What it was closed with.
     finished: Option<Finished>,
 }
@@ -75,6 +77,7 @@ impl<'a> OpenRecord<'a> {
             notes: None,
             waited: Duration::ZERO,
             waiting_since: None,
+            original: None,
             finished: None,
         }
     }
@@ -112,6 +115,11 @@ impl<'a> OpenRecord<'a> {
         self.notes().rule = Some(rule.into());
     }
 
+    /// The outcome is this answer, as its source wrote it.
+    pub(super) fn is_originally(&mut self, answer: Option<RawJson>) {
+        self.original = answer;
+    }
+
     fn notes(&mut self) -> &mut CallNotes {
         self.notes.get_or_insert_default()
     }
@@ -144,6 +152,7 @@ impl<'a> OpenRecord<'a> {
             id: self.opened.id,
             tool: self.opened.tool.clone(),
             outcome: outcome.clone(),
+            original: self.original.take(),
             durations,
         };
         self.finished = Some(finished.clone());

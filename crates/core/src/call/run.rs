@@ -48,7 +48,7 @@ pub(super) async fn run(
     let spec = target.tool.spec();
     let limits = Limits { run: limit(settings, &call, &target), silence: spec.progress_timeout() };
     let clock = RunClock::start(limits.run, None, settings.person_timeout);
-    let context = CallContext::new(call.id, call.caller, clock, call.progress);
+    let context = CallContext::new(call.id, call.caller, clock, call.progress, call.attachment);
     open.runs_in(&context);
     let hooks = engine.hooks.load_full();
     let mut hooked = Hooked::of(&hooks, &target, &context, &arguments);
@@ -80,11 +80,16 @@ pub(super) async fn run(
             }
         }
     };
+    let original = context.original();
+    let before = original.as_ref().filter(|_| hooked.is_some()).map(|_| result.clone());
     let result = match hooked {
         None => result,
         Some(hooked) => Box::pin(hooked.after(result, context.is_dispatched(), &mut open)).await,
     };
-    open.close(result.and_then(|output| within_size(output, settings.output_bytes, &context))).await
+    let result = result.and_then(|output| within_size(output, settings.output_bytes, &context));
+    let is_as_it_was = before.is_none_or(|before| before == result) && !is_too_large(&result);
+    open.is_originally(original.filter(|_| is_as_it_was));
+    open.close(result).await
 }
 
 /// The one deadline: the least of the tool's limit, the caller's and the cap.
@@ -149,6 +154,10 @@ impl Limits {
             CancelReason::Caller | CancelReason::Shutdown => ended(reason),
         }
     }
+}
+
+fn is_too_large(result: &RunResult) -> bool {
+    result.as_ref().is_err_and(|error| error.code == Code::OutputTooLarge)
 }
 
 fn within_size(output: ToolOutput, limit: usize, context: &CallContext) -> RunResult {

@@ -348,6 +348,7 @@ async fn e9_nothing_in_a_call_approves_it() {
         idempotency_key: _,
         progress: _,
         questions: _,
+        attachment: _,
         cancel: _,
     } = plain;
     let Caller { principal, door: _, agent: _, session: _, turn: _, own: _ } = caller;
@@ -368,6 +369,7 @@ async fn e9_nothing_in_a_call_approves_it() {
         idempotency_key: None,
         progress: Some(Arc::new(|_| {})),
         questions: Some(sink.clone()),
+        attachment: Some(Arc::new(claims.to_owned())),
         cancel: Some(CancellationToken::new()),
     };
     world.rule(APPROVE_ALL);
