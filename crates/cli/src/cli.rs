@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     agents, android, approvals, backup, calls, chat, completions, config, device, devices, doctor, grants,
-    man, models, pair, policy, prices, restore, secrets, serve, sessions, tokens, tools, usage, version,
+    man, mcp, models, pair, policy, prices, restore, secrets, serve, sessions, tokens, tools, usage, version,
 };
 use crate::context::Context;
 use crate::report::{Done, Failure};
@@ -53,6 +53,8 @@ pub(crate) enum Command {
     /// App providers on a phone that adb reaches, or in an APK: scan, call, check
     #[command(subcommand)]
     Android(android::AndroidCommand),
+    /// Speak MCP on standard input and output; MCP servers: add, list, remove, test, import, login; install sets up desktop clients
+    Mcp(Box<mcp::McpArgs>),
     /// Model providers: add, list, remove, test; presets lists those that are known
     #[command(subcommand)]
     Models(models::ModelsCommand),
@@ -116,6 +118,7 @@ pub(crate) fn run(command: Command, context: &Context) -> Done {
         Command::Tools(command) => wait(tools::run(command, context)),
         Command::Devices(command) => wait(devices::run(command, context)),
         Command::Android(command) => wait(android::run(command, context)),
+        Command::Mcp(args) => wait(mcp::run(*args, context)),
         Command::Models(command) => wait(models::run(command, context)),
         Command::Prices(command) => wait(prices::run(command, context)),
         Command::Agents(command) => wait(agents::run(command, context)),

@@ -13,6 +13,7 @@ pub(crate) mod devices;
 pub(crate) mod doctor;
 pub(crate) mod grants;
 pub(crate) mod man;
+pub(crate) mod mcp;
 pub(crate) mod models;
 pub(crate) mod pair;
 pub(crate) mod policy;

@@ -256,7 +256,24 @@ impl Loaded {
         SettingsOrigin {
             file: self.file.clone(),
             rule_lines: in_file.map(|entry| entry.element_lines.clone()).unwrap_or_default(),
+            server_lines: self.lines_below(&Key::of(&["mcp", "servers"])),
         }
+    }
+
+    /// The first line in the file of each table in this one, by its name.
+    fn lines_below(&self, table: &Key) -> BTreeMap<String, usize> {
+        let mut lines = BTreeMap::new();
+        for entry in self.entries.values().filter(|entry| entry.key.is_below(table)) {
+            if let (Some(name), Origin::File { line, .. }) =
+                (entry.key.parts().get(table.parts().len()), &entry.origin)
+            {
+                lines
+                    .entry(name.clone())
+                    .and_modify(|first: &mut usize| *first = *line.min(first))
+                    .or_insert(*line);
+            }
+        }
+        lines
     }
 
     /// How many settings are set somewhere.

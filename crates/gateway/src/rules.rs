@@ -3,6 +3,7 @@
 
 mod registration;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -24,6 +25,8 @@ pub struct SettingsOrigin {
     pub file: Option<PathBuf>,
     /// The line of each of `policy.rules`, where they stand in the file.
     pub rule_lines: Vec<usize>,
+    /// The line at which each of `mcp.servers` stands in the file.
+    pub server_lines: BTreeMap<String, usize>,
 }
 
 /// Where a rule stands.

@@ -8,6 +8,7 @@ mod chat;
 mod describe;
 mod limits;
 mod listen;
+mod mcp;
 mod parts;
 mod rules;
 mod seconds;
@@ -28,6 +29,7 @@ pub use chat::{BudgetSettings, ChatSettings, OnExceeded};
 pub use describe::{SettingInfo, describe, schema};
 pub use limits::LimitSettings;
 pub use listen::{DEFAULT_PORT, Listen};
+pub use mcp::McpSettings;
 pub use parts::{CallSettings, Durability, LocalDeviceSettings, LogFormat, LogSettings};
 pub use rules::{RegistrationRule, RegistrationSettings};
 pub use seconds::Seconds;
@@ -81,6 +83,8 @@ pub struct Settings {
     pub registration: RegistrationSettings,
     /// The tools that come with Toolway, and those that the owner defines.
     pub tools: ToolSettings,
+    /// MCP: the servers that are sources of tools, and the bounds of what is shown to MCP clients.
+    pub mcp: McpSettings,
     /// Programs and addresses that are asked before and after calls, in this order.
     pub hooks: Vec<HookSettings>,
     /// Where the secrets are that the owner's tools name: `NAME = { env = "VARIABLE" }` or `{ file = "PATH" }`,
@@ -114,6 +118,7 @@ impl Settings {
             "calls.redact",
             "chat",
             "budget",
+            "mcp.servers",
         ];
         AT_ONCE
             .iter()

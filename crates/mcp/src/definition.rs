@@ -1,13 +1,21 @@
 //! What the owner says of one MCP server: where it is, and what it may do. The same form stands in `mcp.toml`, in the
 //! settings, and (but for commands) in REST.
 
+mod shown;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use shown::{HIDDEN, looks_secret};
+
+/// How a value begins that stands for a secret by its name.
+pub const SECRET_PREFIX: &str = "secret:";
+
 /// One MCP server. Either `command` or `url` says where it is.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ServerDefinition {
     /// The program to run, found as the operating system finds programs. It speaks MCP on its standard input and
@@ -48,7 +56,7 @@ pub struct ServerDefinition {
 }
 
 /// How a server at an address is spoken to.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transport {
     /// Found by trying: streamable HTTP, then HTTP with SSE.
@@ -69,7 +77,7 @@ impl Transport {
 }
 
 /// What is needed for OAuth where the server's own metadata does not say all of it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct OauthDefinition {
     /// A client that was registered by hand.

@@ -31,7 +31,11 @@ async fn rules_of_the_settings_come_first_and_are_changed_there() {
     let settings = json!({"policy": {"default": "allow", "rules": [
         {"name": "no-files", "effect": "deny", "when": {"tools": ["builtin/*_file"], "roles": ["client"]}},
     ]}});
-    let origin = SettingsOrigin { file: Some("/etc/toolway.toml".into()), rule_lines: vec![12] };
+    let origin = SettingsOrigin {
+        file: Some("/etc/toolway.toml".into()),
+        rule_lines: vec![12],
+        ..SettingsOrigin::default()
+    };
     let bench = Bench::placed(tempfile::tempdir().unwrap(), settings, origin).await;
 
     assert_eq!(put(&bench, "night", deny(&["desk/*"])).await.status, 201);
