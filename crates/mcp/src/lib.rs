@@ -15,6 +15,8 @@
 pub mod definition;
 pub mod link;
 pub mod offering;
+pub mod upstream;
+pub mod socket;
 pub mod verbatim;
 
 pub use rmcp;

@@ -1,0 +1,51 @@
+//! Values that stand for secrets: `secret:NAME` in a server's environment and headers.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use secrecy::{ExposeSecret, SecretString};
+
+/// Before the name of a secret.
+const PREFIX: &str = "secret:";
+
+/// Knows secrets by name.
+pub trait SecretSource: Send + Sync + 'static {
+    /// The secret of this name. It may read a file or a keyring: it is called where blocking is no harm.
+    ///
+    /// # Errors
+    /// Why there is none, in words that go on from "the secret NAME".
+    fn secret(&self, name: &str) -> Result<SecretString, String>;
+}
+
+/// No secrets.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoSecrets;
+
+impl SecretSource for NoSecrets {
+    fn secret(&self, _: &str) -> Result<SecretString, String> {
+        Err("is not there".to_owned())
+    }
+}
+
+/// The values with secrets in their places, which must not be shown.
+pub(super) async fn resolve(
+    source: &Arc<dyn SecretSource>,
+    values: &BTreeMap<String, String>,
+) -> Result<Vec<(String, SecretString)>, String> {
+    if values.values().all(|value| !value.starts_with(PREFIX)) {
+        return Ok(values.iter().map(|(key, value)| (key.clone(), value.clone().into())).collect());
+    }
+    let (source, values) = (Arc::clone(source), values.clone());
+    let read = move || {
+        values
+            .into_iter()
+            .map(|(key, value)| {
+                let Some(name) = value.strip_prefix(PREFIX) else { return Ok((key, value.into())) };
+                let secret = source.secret(name);
+                let secret = secret.map_err(|why| format!("{key}: the secret {name:?} {why}"))?;
+                Ok((key, SecretString::from(secret.expose_secret().to_owned())))
+            })
+            .collect()
+    };
+    tokio::task::spawn_blocking(read).await.unwrap_or_else(|error| Err(error.to_string()))
+}
