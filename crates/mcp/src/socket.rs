@@ -1,0 +1,303 @@
+//! MCP over a connection that carries text messages, one JSON-RPC message each, as a WebSocket does and as lines of
+//! standard input and output do. What is read comes in through a bounded channel and what is written goes out through
+//! an [`Outlet`], so that nothing here knows what carries the texts.
+//!
+//! All eras of MCP go over it. It answers by itself only what never was a message: text that is no JSON, JSON that is
+//! no message, one that is too long, and requests beyond what one connection may have in flight.
+
+mod ledger;
+mod read;
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::future::Future;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use rmcp::RoleServer;
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, JsonRpcMessage, ProtocolVersion, RequestId,
+    ServerJsonRpcMessage, ServerResult,
+};
+use rmcp::service::{QuitReason, ServerInitializeError, Service, serve_server_with_ct};
+use rmcp::transport::Transport;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use self::ledger::{Ledger, NotAdmitted};
+use self::read::{Read, Refusal, read};
+use crate::verbatim::Verbatim;
+
+/// Messages longer than this are parsed on a thread for blocking work, so that they delay nobody else.
+const PARSE_APART: usize = 256 << 10;
+
+/// Nobody takes what is written any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the connection is closed")]
+pub struct Closed;
+
+/// Where messages go. Its queue is bounded: sending waits for room.
+pub trait Outlet: Clone + Send + Sync + 'static {
+    /// Hands one message over.
+    ///
+    /// # Errors
+    /// [`Closed`] once nobody takes it.
+    fn send(&self, message: String) -> impl Future<Output = Result<(), Closed>> + Send + 'static;
+}
+
+impl Outlet for mpsc::Sender<String> {
+    fn send(&self, message: String) -> impl Future<Output = Result<(), Closed>> + Send + 'static {
+        let queue = self.clone();
+        async move { Self::send(&queue, message).await.map_err(|_| Closed) }
+    }
+}
+
+/// What one connection may do.
+#[derive(Debug, Clone)]
+pub struct SocketTerms {
+    /// Longest message that is taken, in bytes; a longer one is refused, and the connection goes on.
+    pub message_bytes: usize,
+    /// Most requests of the client in flight; one more is refused.
+    pub requests_in_flight: usize,
+    /// What marks the JSON that is written as it stands.
+    pub verbatim: Verbatim,
+}
+
+/// One connection, as `rmcp` wants it. Cheap to clone; clones are the same connection.
+#[derive(Debug)]
+pub struct SocketTransport<O> {
+    incoming: Arc<tokio::sync::Mutex<Incoming>>,
+    outlet: O,
+    ledger: Arc<Mutex<Ledger>>,
+    verbatim: Verbatim,
+}
+
+/// What has been read and not been handed over yet. `rmcp` gives up waiting for a message whenever it has something
+/// else to do, so all that a read has got so far stands here.
+#[derive(Debug)]
+struct Incoming {
+    messages: mpsc::Receiver<Bytes>,
+    message_bytes: usize,
+    /// A long message that is being parsed.
+    parsing: Option<JoinHandle<Read>>,
+    ready: VecDeque<ClientJsonRpcMessage>,
+    /// Answers to what never was a message.
+    replies: VecDeque<String>,
+}
+
+impl<O: Clone> Clone for SocketTransport<O> {
+    fn clone(&self) -> Self {
+        Self {
+            incoming: Arc::clone(&self.incoming),
+            outlet: self.outlet.clone(),
+            ledger: Arc::clone(&self.ledger),
+            verbatim: self.verbatim.clone(),
+        }
+    }
+}
+
+impl<O: Outlet> SocketTransport<O> {
+    /// A connection whose messages come out of this channel. It has ended when the channel is closed.
+    #[must_use]
+    pub fn new(messages: mpsc::Receiver<Bytes>, outlet: O, terms: SocketTerms) -> Self {
+        let SocketTerms { message_bytes, requests_in_flight, verbatim } = terms;
+        Self {
+            incoming: Arc::new(tokio::sync::Mutex::new(Incoming {
+                messages,
+                message_bytes,
+                parsing: None,
+                ready: VecDeque::new(),
+                replies: VecDeque::new(),
+            })),
+            outlet,
+            ledger: Arc::new(Mutex::new(Ledger::new(requests_in_flight))),
+            verbatim,
+        }
+    }
+
+    /// Serves the connection until it ends or `cancel` is cancelled, which ends what is running, too. `service` makes
+    /// what answers; a connection whose first message is none to begin with begins anew with the next.
+    pub async fn serve<S: Service<RoleServer>>(self, service: impl Fn() -> S, cancel: CancellationToken) {
+        loop {
+            match serve_server_with_ct(service(), self.clone(), cancel.child_token()).await {
+                Ok(running) => match running.waiting().await {
+                    Ok(QuitReason::Closed | QuitReason::Cancelled) => return,
+                    ended => return tracing::warn!(?ended, "an MCP connection broke off"),
+                },
+                // A notification or an answer before anything was asked. That is for nobody.
+                Err(ServerInitializeError::ExpectedInitializeRequest(_)) => {}
+                // The client was told, and may try with another version.
+                Err(ServerInitializeError::InitializeFailed(_)) => {}
+                Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => return,
+                Err(error) => return tracing::debug!(%error, "an MCP connection did not begin"),
+            }
+            if cancel.is_cancelled() {
+                return;
+            }
+        }
+    }
+
+    /// Takes in what was read: as messages that go on, or as answers to what can't.
+    fn take(&self, incoming: &mut Incoming, read: Read) {
+        match read {
+            Read::Nothing => {}
+            Read::Message(message) => match self.admit(&message, None) {
+                Ok(()) => {
+                    let done = self.settled_by(&message);
+                    incoming.ready.push_back(*message);
+                    incoming.replies.extend(done);
+                }
+                Err(refusal) => incoming.replies.push_back(refusal.to_string()),
+            },
+            Read::Refused(refusal) => incoming.replies.push_back(refusal.to_string()),
+            Read::Batch(parts) => self.take_batch(incoming, parts),
+        }
+    }
+
+    /// Batches are part of one version alone, which says that they must be taken. Their answers go out together.
+    fn take_batch(&self, incoming: &mut Incoming, parts: Vec<Result<ClientJsonRpcMessage, Refusal>>) {
+        if self.ledger.lock().version() != Some(&ProtocolVersion::V_2025_03_26) {
+            let refusal = Refusal::invalid_request(None, "batches are part of MCP 2025-03-26 alone");
+            return incoming.replies.push_back(refusal.to_string());
+        }
+        let batch = self.ledger.lock().open_batch();
+        for part in parts {
+            let admitted = part.and_then(|message| self.admit(&message, Some(batch)).map(|()| message));
+            match admitted {
+                Ok(message) => {
+                    let done = self.settled_by(&message);
+                    incoming.ready.push_back(message);
+                    incoming.replies.extend(done);
+                }
+                Err(refusal) => self.ledger.lock().refused_in(batch, refusal.to_string()),
+            }
+        }
+        incoming.replies.extend(self.ledger.lock().seal(batch));
+    }
+
+    fn admit(&self, message: &ClientJsonRpcMessage, batch: Option<u64>) -> Result<(), Refusal> {
+        let JsonRpcMessage::Request(request) = message else { return Ok(()) };
+        self.ledger.lock().admit(&request.id, batch).map_err(|why| match why {
+            NotAdmitted::IdInUse => {
+                // Answering under the id would look like the answer to the other.
+                Refusal::invalid_request(None, format!("a request with the id {} is in flight", request.id))
+            }
+            NotAdmitted::TooMany(limit) => Refusal::overloaded(request.id.clone(), limit),
+        })
+    }
+
+    /// A cancelled request is not answered, so it is in flight no more.
+    fn settled_by(&self, message: &ClientJsonRpcMessage) -> Option<String> {
+        let JsonRpcMessage::Notification(notification) = message else { return None };
+        let ClientNotification::CancelledNotification(cancelled) = &notification.notification else {
+            return None;
+        };
+        self.ledger.lock().cancelled(cancelled.params.request_id.as_ref()?)
+    }
+}
+
+impl<O: Outlet> Transport<RoleServer> for SocketTransport<O> {
+    type Error = Closed;
+
+    fn name() -> Cow<'static, str> {
+        "socket".into()
+    }
+
+    fn send(
+        &mut self,
+        message: ServerJsonRpcMessage,
+    ) -> impl Future<Output = Result<(), Closed>> + Send + 'static {
+        let (outlet, ledger, verbatim) =
+            (self.outlet.clone(), Arc::clone(&self.ledger), self.verbatim.clone());
+        async move {
+            let Some(text) = written(&message, &verbatim) else { return Ok(()) };
+            let text = match answered(&message) {
+                Some(id) => {
+                    let mut ledger = ledger.lock();
+                    if let Some(version) = agreed(&message) {
+                        ledger.agree(version.clone());
+                    }
+                    ledger.answered(id, text)
+                }
+                None => Some(text),
+            };
+            match text {
+                Some(text) => outlet.send(text).await,
+                None => Ok(()),
+            }
+        }
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        let mut incoming = self.incoming.lock().await;
+        loop {
+            while let Some(reply) = incoming.replies.front() {
+                // Taken off once it is sent: waiting may be given up in between.
+                self.outlet.send(reply.clone()).await.ok()?;
+                incoming.replies.pop_front();
+            }
+            if let Some(message) = incoming.ready.pop_front() {
+                return Some(message);
+            }
+            let read = if let Some(parsing) = &mut incoming.parsing {
+                let read = parsing.await.unwrap_or(Read::Nothing);
+                incoming.parsing = None;
+                read
+            } else {
+                let text = incoming.messages.recv().await?;
+                let limit = incoming.message_bytes;
+                if text.len() > PARSE_APART {
+                    incoming.parsing = Some(tokio::task::spawn_blocking(move || read(&text, limit)));
+                    continue;
+                }
+                read(&text, limit)
+            };
+            self.take(&mut incoming, read);
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Closed> {
+        self.incoming.lock().await.messages.close();
+        Ok(())
+    }
+}
+
+/// A message as it goes out, with what is to stand as it was written in its place.
+fn written(message: &ServerJsonRpcMessage, verbatim: &Verbatim) -> Option<String> {
+    let text = match serde_json::to_vec(message) {
+        Ok(text) => text,
+        Err(error) => {
+            tracing::error!(%error, "a message could not be written");
+            return None;
+        }
+    };
+    let mut splicer = verbatim.splicer();
+    let mut out = splicer.push(&text);
+    out.extend(splicer.finish());
+    String::from_utf8(out).inspect_err(|error| tracing::error!(%error, "a message is not UTF-8")).ok()
+}
+
+/// The request that a message answers.
+fn answered(message: &ServerJsonRpcMessage) -> Option<&RequestId> {
+    match message {
+        JsonRpcMessage::Response(response) => Some(&response.id),
+        JsonRpcMessage::Error(error) => error.id.as_ref(),
+        JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
+    }
+}
+
+/// The version that is spoken from this message on, where it says so.
+fn agreed(message: &ServerJsonRpcMessage) -> Option<&ProtocolVersion> {
+    match message {
+        JsonRpcMessage::Response(response) => match &response.result {
+            ServerResult::InitializeResult(result) => Some(&result.protocol_version),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,134 @@
+//! One text as the message that it is, or as what is wrong with it (JSON-RPC 2.0, section 5.1).
+
+use std::fmt;
+
+use rmcp::model::{ClientJsonRpcMessage, ErrorCode, RequestId};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+/// Something failed here or cannot be done now (the range that JSON-RPC leaves to servers).
+const SERVER_ERROR: ErrorCode = ErrorCode(-32000);
+/// Most messages of a batch.
+const MAX_BATCH: usize = 1024;
+/// What Windows tools put before a text (RFC 8259, section 8.1).
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// What a text is.
+#[derive(Debug)]
+pub(super) enum Read {
+    /// Nothing: space, or what is ignored.
+    Nothing,
+    /// One message.
+    Message(Box<ClientJsonRpcMessage>),
+    /// Several at once.
+    Batch(Vec<Result<ClientJsonRpcMessage, Refusal>>),
+    /// No message.
+    Refused(Refusal),
+}
+
+/// The answer to what is no message. Written with [`fmt::Display`], as JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Refusal {
+    id: Option<RequestId>,
+    code: ErrorCode,
+    message: String,
+}
+
+impl Refusal {
+    pub(super) fn invalid_request(id: Option<RequestId>, message: impl Into<String>) -> Self {
+        Self { id, code: ErrorCode::INVALID_REQUEST, message: format!("Invalid request: {}", message.into()) }
+    }
+
+    pub(super) fn overloaded(id: RequestId, limit: usize) -> Self {
+        let message =
+            format!("This connection has {limit} requests in flight already; wait for some of them to end");
+        Self { id: Some(id), code: SERVER_ERROR, message }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // What could not be read has the id null.
+        let id = self.id.clone().map_or(Value::Null, RequestId::into_json_value);
+        let error = json!({"code": self.code.0, "message": self.message});
+        write!(f, r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#)
+    }
+}
+
+/// What identifies a message that can't be read as a whole.
+#[derive(Deserialize)]
+struct Outline {
+    #[serde(default, deserialize_with = "there")]
+    id: Option<Value>,
+    #[serde(default, deserialize_with = "there")]
+    method: Option<Value>,
+}
+
+/// Null is there, too.
+fn there<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
+}
+
+/// Reads one text.
+pub(super) fn read(text: &[u8], limit: usize) -> Read {
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text).trim_ascii();
+    if text.is_empty() {
+        return Read::Nothing;
+    }
+    if text.len() > limit {
+        let size = text.len();
+        let message = format!("the message has {size} bytes, more than the {limit} that are taken");
+        return Read::Refused(Refusal::invalid_request(id_of(text), message));
+    }
+    if text.first() == Some(&b'[') {
+        return batch(text);
+    }
+    match one(text) {
+        Ok(Some(message)) => Read::Message(Box::new(message)),
+        Ok(None) => Read::Nothing,
+        Err(refusal) => Read::Refused(refusal),
+    }
+}
+
+fn batch(text: &[u8]) -> Read {
+    let parts: Vec<&RawValue> = match serde_json::from_slice(text) {
+        Ok(parts) => parts,
+        Err(error) => return Read::Refused(not_json(&error)),
+    };
+    if parts.is_empty() || parts.len() > MAX_BATCH {
+        let message = format!("a batch has 1 to {MAX_BATCH} messages, not {}", parts.len());
+        return Read::Refused(Refusal::invalid_request(None, message));
+    }
+    Read::Batch(parts.into_iter().filter_map(|part| one(part.get().as_bytes()).transpose()).collect())
+}
+
+/// One message; none where it is one to be ignored.
+fn one(text: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
+    let error = match serde_json::from_slice(text) {
+        Ok(message) => return Ok(Some(message)),
+        Err(error) => error,
+    };
+    if !error.is_data() {
+        return Err(not_json(&error));
+    }
+    match serde_json::from_slice::<Outline>(text) {
+        // A notification is not answered, however odd it is.
+        Ok(Outline { id: None, method: Some(_) }) => Ok(None),
+        // An id without a method is one of ours, in an answer that can't be read.
+        Ok(Outline { id: Some(_), method: None }) => {
+            Err(Refusal::invalid_request(None, "the answer can't be read"))
+        }
+        _ => Err(Refusal::invalid_request(id_of(text), "this is no JSON-RPC 2.0 message")),
+    }
+}
+
+fn not_json(error: &serde_json::Error) -> Refusal {
+    Refusal { id: None, code: ErrorCode::PARSE_ERROR, message: format!("Parse error: {error}") }
+}
+
+/// The id of a request, where it has one that can be answered under.
+fn id_of(text: &[u8]) -> Option<RequestId> {
+    let Outline { id, method } = serde_json::from_slice(text).ok()?;
+    method.and_then(|_| serde_json::from_value(id?).ok())
+}
