@@ -1,0 +1,120 @@
+//! Tools that take long: tasks for a client that knows them, and ordinary calls for others where they can be that.
+
+use std::time::Duration;
+
+use rmcp::ErrorData;
+use rmcp::model::{
+    CallToolResponse, CallToolResult, ClientCapabilities, CreateTaskResult, InputRequest, InputResponses,
+};
+use rmcp::task_manager::{TaskContext, TaskExit, TaskFuture, TaskOptions};
+use serde_json::{Value, json};
+
+use super::asking::elicitation;
+use super::input::{named, text};
+use super::{Call, failed, said};
+use crate::ask::{self, Asked};
+
+/// How often a client is to look.
+const LOOK_EVERY_MS: u64 = 100;
+const FAILS_AFTER: Duration = Duration::from_secs(1);
+
+pub(super) async fn call(call: &Call<'_>) -> Result<CallToolResponse, ErrorData> {
+    let name = call.request.name.to_string();
+    let needs_task = matches!(name.as_str(), "failing_job" | "test_tool_with_task");
+    if needs_task && !call.knows_tasks() {
+        let needed = ClientCapabilities::builder().enable_tasks().build();
+        return Err(ErrorData::missing_required_client_capability(needed));
+    }
+    match name.as_str() {
+        "slow_compute" => {
+            let takes =
+                Duration::try_from_secs_f64(call.argument("seconds").and_then(Value::as_f64).unwrap_or(0.0))
+                    .map_err(|error| ErrorData::invalid_params(error.to_string(), None))?;
+            let label = call.argument("label").and_then(Value::as_str).unwrap_or("it").to_owned();
+            let done = move || said(format!("Computed {label}."));
+            if !call.knows_tasks() || takes.is_zero() {
+                tokio::select! {
+                    () = tokio::time::sleep(takes) => {}
+                    () = call.cx.ct.cancelled() => call.handler.shared.count_cancelled(),
+                }
+                return Ok(done().into());
+            }
+            Ok(task(call, move |cx| {
+                Box::pin(async move {
+                    tokio::select! {
+                        () = tokio::time::sleep(takes) => Ok(done()),
+                        () = cx.cancelled() => Err(TaskExit::Cancelled),
+                    }
+                })
+            }))
+        }
+        "failing_job" => Ok(task(call, |_| {
+            Box::pin(async {
+                tokio::time::sleep(FAILS_AFTER).await;
+                Ok(failed("The job failed, as it was meant to."))
+            })
+        })),
+        "protocol_error_job" => {
+            let error = || ErrorData::internal_error("The job broke, as it was meant to.", None);
+            if !call.knows_tasks() {
+                return Err(error());
+            }
+            Ok(task(call, move |_| Box::pin(async move { Err(TaskExit::Error(error())) })))
+        }
+        "confirm_delete" => {
+            let file = call.argument("filename").and_then(Value::as_str).unwrap_or("it");
+            let question = elicitation(
+                &format!("Delete {file}?"),
+                json!({"confirm": {"type": "boolean"}}),
+                &["confirm"],
+            );
+            asking(call, vec![("confirm", question)]).await
+        }
+        "multi_input" => {
+            let sure = elicitation("Are you sure?", json!({"confirm": {"type": "boolean"}}), &["confirm"]);
+            asking(call, vec![("name", named("What is your name?")), ("sure", sure)]).await
+        }
+        _ => {
+            let questions = ask::questions([("user_name", named("What is your name?"))]);
+            let answers = match ask::ask(&call.cx, call.request.input_responses.as_ref(), questions).await? {
+                Asked::Answers(answers) => answers,
+                Asked::Wanted(questions) => return Ok(ask::wanted(questions, None).into()),
+            };
+            let name = text(&answers, "user_name", "/content/name").to_owned();
+            Ok(task(call, move |_| Box::pin(async move { Ok(said(format!("Done for {name}."))) })))
+        }
+    }
+}
+
+fn task(call: &Call<'_>, run: impl FnOnce(TaskContext) -> TaskFuture) -> CallToolResponse {
+    let options = TaskOptions::new().with_poll_interval_ms(LOOK_EVERY_MS);
+    CreateTaskResult::new(call.handler.shared.tasks.spawn(options, run)).into()
+}
+
+/// Asks all of these at once, within a task where there is one.
+async fn asking(
+    call: &Call<'_>,
+    questions: Vec<(&'static str, Value)>,
+) -> Result<CallToolResponse, ErrorData> {
+    let questions = questions.into_iter().flat_map(|question| ask::questions([question])).collect();
+    if !call.knows_tasks() {
+        return Ok(match ask::ask(&call.cx, call.request.input_responses.as_ref(), questions).await? {
+            Asked::Answers(answers) => summary(&answers).into(),
+            Asked::Wanted(questions) => ask::wanted(questions, None).into(),
+        });
+    }
+    Ok(task(call, move |cx| {
+        Box::pin(async move {
+            let ask = |(key, question): (String, InputRequest)| {
+                let cx = cx.clone();
+                async move { cx.request_input(key.clone(), question).await.map(|answer| (key, answer)) }
+            };
+            let answers = futures_util::future::try_join_all(questions.into_iter().map(ask)).await?;
+            Ok(summary(&answers.into_iter().collect()))
+        })
+    }))
+}
+
+fn summary(answers: &InputResponses) -> CallToolResult {
+    said(format!("Answered: {}", json!(answers)))
+}

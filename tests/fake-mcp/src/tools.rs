@@ -1,0 +1,59 @@
+//! The tools as they are listed. They stand in `tools.json`, whose bytes are what clients get.
+
+use std::sync::{Arc, LazyLock};
+
+use rmcp::model::{JsonObject, MetaObject, Tool, ToolAnnotations};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::exact;
+
+/// The one that comes and goes.
+pub(crate) const SOMETIMES: &str = "test_sometimes";
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct RawTool {
+    pub(crate) name: String,
+    title: Option<String>,
+    description: String,
+    pub(crate) input_schema: Box<RawValue>,
+    pub(crate) output_schema: Option<Box<RawValue>>,
+    annotations: Option<ToolAnnotations>,
+    #[serde(rename = "_meta")]
+    meta: Option<JsonObject>,
+}
+
+#[allow(clippy::expect_used, reason = "a file of this crate")]
+pub(crate) static RAW: LazyLock<Vec<RawTool>> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("tools.json")).expect("tools.json is a list of tools")
+});
+
+/// The schema of a tool's arguments, byte for byte as clients get it.
+#[must_use]
+pub fn exact_schema(tool: &str) -> Option<&'static str> {
+    RAW.iter().find(|raw| raw.name == tool).map(|raw| raw.input_schema.get())
+}
+
+/// All of them, or all but [`SOMETIMES`]. Something stands for their schemas ([`exact`]).
+pub(crate) fn listed(with_sometimes: bool) -> Vec<Tool> {
+    RAW.iter()
+        .filter(|raw| with_sometimes || raw.name != SOMETIMES)
+        .map(|raw| tool(raw, |schema| exact::schema(schema.get())))
+        .collect()
+}
+
+/// One of them, with its schemas.
+pub(crate) fn one(name: &str) -> Option<Tool> {
+    let parsed = |schema: &RawValue| serde_json::from_str(schema.get()).unwrap_or_default();
+    RAW.iter().find(|raw| raw.name == name).map(|raw| tool(raw, parsed))
+}
+
+fn tool(raw: &'static RawTool, schema: impl Fn(&'static RawValue) -> JsonObject) -> Tool {
+    let mut tool = Tool::new(raw.name.as_str(), raw.description.as_str(), schema(&raw.input_schema));
+    tool.title.clone_from(&raw.title);
+    tool.output_schema = raw.output_schema.as_deref().map(|text| Arc::new(schema(text)));
+    tool.annotations.clone_from(&raw.annotations);
+    tool.meta = raw.meta.clone().map(MetaObject);
+    tool
+}
