@@ -1,0 +1,37 @@
+//! OAuth 2.1 toward MCP servers that want it: finding out where to sign in, signing in with a person's browser, and
+//! keeping what came of it fresh without anybody.
+//!
+//! This follows MCP's authorization chapters (2025-11-25 and 2026-07-28, and what 2025-03-26 had in their place) and
+//! the RFCs that they name. `rmcp` has a client of its own; it is not used because it keeps no client secret (so a
+//! confidential client can't refresh after a restart), writes authorisation codes to the log, takes servers that don't
+//! say that they check PKCE, and compares issuers loosely.
+//!
+//! Nothing here opens a browser, listens on a port or follows a redirect. A token goes to the resource that it was
+//! issued for and nowhere else; a refresh token goes to the issuer that gave it.
+
+pub mod address;
+mod authorizer;
+pub mod challenge;
+mod client;
+mod credentials;
+mod discovery;
+mod error;
+mod http;
+mod login;
+mod metadata;
+mod pkce;
+mod scopes;
+pub mod store;
+mod token;
+
+pub use authorizer::{Browser, BrowserFailure, Oauth, OauthParts, SettingsOf};
+pub use challenge::Challenge;
+pub use client::ClientSettings;
+pub use credentials::Credentials;
+pub use error::OauthError;
+pub use http::OauthHttp;
+pub use login::{Login, LoginRequest};
+pub use store::{TokenStore, TokenStoreError};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+//! Which addresses are used, and how the resource that a token is for is written (RFC 8707, RFC 9728).
+
+use std::net::IpAddr;
+
+use reqwest::Url;
+
+use super::error::{OauthError, theirs};
+
+/// Whether a host is this computer.
+#[must_use]
+pub fn is_loopback(url: &Url) -> bool {
+    let Some(host) = url.host_str() else { return false };
+    let host = host.trim_start_matches('[').trim_end_matches(']').trim_end_matches('.');
+    match host.parse::<IpAddr>() {
+        Ok(ip) => ip.to_canonical().is_loopback(),
+        Err(_) => host == "localhost" || host.ends_with(".localhost"),
+    }
+}
+
+/// An address of the authorization server of this resource. It must be https; `http`, and this computer, only for a
+/// resource that is on this computer itself: a server elsewhere has no say over what is asked here.
+///
+/// # Errors
+/// [`OauthError::Address`].
+pub(super) fn usable(what: &'static str, address: &str, resource: &Url) -> Result<Url, OauthError> {
+    let wrong = |why| OauthError::Address { what, address: theirs(address), why };
+    let url = Url::parse(address).map_err(|_| wrong("it is no address"))?;
+    if url.host_str().is_none_or(str::is_empty) {
+        return Err(wrong("it names no host"));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(wrong("it holds a name or a password"));
+    }
+    let here = is_loopback(&url);
+    if here && !is_loopback(resource) {
+        return Err(wrong("it is on this computer, and the server is not"));
+    }
+    match url.scheme() {
+        "https" => Ok(url),
+        "http" if here => Ok(url),
+        "http" => Err(wrong("secrets would go over the network in the clear; it must be https")),
+        _ => Err(wrong("it must be https")),
+    }
+}
+
+/// The address of an MCP server.
+///
+/// # Errors
+/// [`OauthError::Address`].
+pub(super) fn server(address: &str) -> Result<Url, OauthError> {
+    let wrong = |why| OauthError::Address { what: "the server's address", address: theirs(address), why };
+    let mut url = Url::parse(address).map_err(|_| wrong("it is no address"))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(wrong("it is neither http nor https"));
+    }
+    url.set_fragment(None);
+    Ok(url)
+}
+
+/// The canonical URI of an MCP server: lower-case scheme and host, no query, no fragment, and no slash alone at its
+/// end.
+#[must_use]
+pub fn canonical(server: &Url) -> String {
+    let mut url = server.clone();
+    url.set_query(None);
+    url.set_fragment(None);
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    let text = url.to_string();
+    if url.path() == "/" { text.trim_end_matches('/').to_owned() } else { text }
+}
+
+/// Whether a token for this resource may be shown to this server: the same origin, and the server's path the
+/// resource's or below it.
+#[must_use]
+pub fn covers(resource: &Url, server: &Url) -> bool {
+    if resource.fragment().is_some() || resource.origin() != server.origin() || !resource.origin().is_tuple() {
+        return false;
+    }
+    let (of, path) = (resource.path().trim_end_matches('/'), server.path());
+    path.strip_prefix(of).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// The origin of an address, as an issuer is written.
+pub(super) fn origin(url: &Url) -> String {
+    url.origin().ascii_serialization()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,559 @@
+//! Tokens for the connections to MCP servers: shown while they are good, renewed before they end, one renewal at a
+//! time for each server, and asked for anew where a server says that they are not enough.
+//!
+//! Whether a person can be asked is up to who makes it: a gateway has no [`Browser`], and says that a login is needed.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use http::StatusCode;
+use parking_lot::{Mutex, RwLock};
+use reqwest::Url;
+use secrecy::{ExposeSecret as _, SecretString};
+use tokio::time::Instant;
+use toolway_types::{Clock, Slug};
+
+use super::address;
+use super::challenge::Challenge;
+use super::client::{ClientSettings, Origin};
+use super::credentials::Credentials;
+use super::discovery::{Discovered, discover};
+use super::error::OauthError;
+use super::http::OauthHttp;
+use super::login::{Login, LoginRequest};
+use super::store::TokenStore;
+use super::token;
+use crate::upstream::authorize::{AuthorizeError, Authorizer, Retry};
+
+/// How long it is believed that nothing is kept of a server.
+const LOOK_AGAIN: Duration = Duration::from_secs(2);
+/// A token that is younger and is refused already is not made better by another of the kind.
+const YOUNG_MS: i64 = 10_000;
+/// How often a person is sent to sign in to one server within [`LOGIN_WINDOW`].
+const MAX_LOGINS: usize = 3;
+/// See [`MAX_LOGINS`].
+const LOGIN_WINDOW: Duration = Duration::from_secs(60);
+
+/// Why a browser brought no answer, in words.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct BrowserFailure(pub String);
+
+/// A person's browser, and the address at which it comes back.
+#[async_trait]
+pub trait Browser: Send + Sync + 'static {
+    /// Where it is to be sent back to.
+    fn redirect_uri(&self) -> String;
+
+    /// Has a person go to an address, and gives the query that their browser comes back with. Of what comes back,
+    /// `is_answer` tells what belongs to this login.
+    ///
+    /// # Errors
+    /// [`BrowserFailure`] where nobody came back.
+    async fn visit(
+        &self,
+        url: &Url,
+        is_answer: &(dyn for<'q> Fn(&'q str) -> bool + Sync),
+    ) -> Result<SecretString, BrowserFailure>;
+}
+
+/// What the owner set for a server's OAuth, read when it is needed. Says in words what is wrong with it.
+pub type SettingsOf = Arc<dyn Fn(&Slug) -> Result<ClientSettings, String> + Send + Sync>;
+
+/// What [`Oauth`] works with.
+#[derive(Clone)]
+pub struct OauthParts {
+    /// Asks authorization servers.
+    pub http: OauthHttp,
+    /// The wall clock.
+    pub clock: Arc<dyn Clock>,
+    /// Keeps what came of logins.
+    pub store: Arc<dyn TokenStore>,
+    /// What the owner set. It may read a secret from a file: it is called where blocking is no harm.
+    pub settings: SettingsOf,
+    /// Where there is a person to sign in.
+    pub browser: Option<Arc<dyn Browser>>,
+}
+
+/// Tokens of all servers.
+pub struct Oauth {
+    parts: OauthParts,
+    servers: Mutex<HashMap<Slug, Arc<Server>>>,
+}
+
+impl std::fmt::Debug for Oauth {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Oauth").finish_non_exhaustive()
+    }
+}
+
+/// What is known of one server.
+#[derive(Default)]
+struct Server {
+    kept: RwLock<Kept>,
+    /// Held by who renews or asks anew.
+    work: tokio::sync::Mutex<Vec<Instant>>,
+}
+
+#[derive(Default)]
+struct Kept {
+    credentials: Option<Arc<Credentials>>,
+    looked: Option<Instant>,
+    /// Counts how often `credentials` changed.
+    edition: u64,
+}
+
+impl Server {
+    fn now(&self) -> (Option<Arc<Credentials>>, u64) {
+        let kept = self.kept.read();
+        (kept.credentials.clone(), kept.edition)
+    }
+
+    fn put(&self, credentials: Option<Credentials>) {
+        let mut kept = self.kept.write();
+        kept.credentials = credentials.map(Arc::new);
+        kept.looked = Some(Instant::now());
+        kept.edition += 1;
+    }
+}
+
+impl Oauth {
+    /// With these parts.
+    #[must_use]
+    pub fn new(parts: OauthParts) -> Self {
+        Self { parts, servers: Mutex::default() }
+    }
+
+    /// Signs in to a server with a person's browser, and keeps what comes of it.
+    ///
+    /// # Errors
+    /// [`OauthError`].
+    pub async fn login(
+        &self,
+        server: &Slug,
+        url: &str,
+        challenge: &Challenge,
+        browser: &dyn Browser,
+    ) -> Result<Arc<Credentials>, OauthError> {
+        let entry = self.entry(server);
+        let _work = entry.work.lock().await;
+        let before = match self.load(server).await {
+            Ok(before) => before,
+            // What can't be read is replaced.
+            Err(OauthError::Store(super::TokenStoreError::Sealed { .. })) => None,
+            Err(error) => return Err(error),
+        };
+        let at = address::server(url)?;
+        let issuer = before.as_ref().map(|it| it.issuer.clone());
+        let found = discover(&self.parts.http, &at, challenge, issuer.as_deref()).await?;
+        self.sign_in(server, &entry, url, challenge, found, before.as_ref(), browser).await
+    }
+
+    /// Asks a server without a token, and gives what it says then: none where it wants none.
+    ///
+    /// # Errors
+    /// [`OauthError`] where it can't be asked.
+    pub async fn probe(&self, url: &str) -> Result<Option<Challenge>, OauthError> {
+        let url = address::server(url)?;
+        let mut headers = http::HeaderMap::new();
+        headers.insert(http::header::CONTENT_TYPE, http::HeaderValue::from_static("application/json"));
+        headers.insert(
+            http::header::ACCEPT,
+            http::HeaderValue::from_static("application/json, text/event-stream"),
+        );
+        let hello = serde_json::json!({
+            "jsonrpc": "2.0", "id": 0, "method": "initialize",
+            "params": {
+                "protocolVersion": "2025-11-25", "capabilities": {},
+                "clientInfo": { "name": "toolway", "version": env!("CARGO_PKG_VERSION") },
+            },
+        });
+        let (status, headers) = self.parts.http.start(&url, headers, hello.to_string()).await?;
+        if status != StatusCode::UNAUTHORIZED {
+            return Ok(None);
+        }
+        let said = headers.get_all(http::header::WWW_AUTHENTICATE).iter().filter_map(|it| it.to_str().ok());
+        Ok(Some(Challenge::parse(&said.collect::<Vec<_>>().join(", "))))
+    }
+
+    /// What is kept of a server.
+    ///
+    /// # Errors
+    /// [`OauthError::Store`].
+    pub async fn credentials(&self, server: &Slug) -> Result<Option<Credentials>, OauthError> {
+        self.load(server).await
+    }
+
+    /// Forgets what is kept of a server. Gives whether there was anything.
+    ///
+    /// # Errors
+    /// [`OauthError::Store`].
+    pub async fn forget(&self, server: &Slug) -> Result<bool, OauthError> {
+        let entry = self.entry(server);
+        let _work = entry.work.lock().await;
+        self.drop_kept(server, &entry).await
+    }
+
+    fn entry(&self, server: &Slug) -> Arc<Server> {
+        Arc::clone(self.servers.lock().entry(server.clone()).or_default())
+    }
+
+    async fn load(&self, server: &Slug) -> Result<Option<Credentials>, OauthError> {
+        let (store, server) = (Arc::clone(&self.parts.store), server.clone());
+        let loaded = blocking(move || store.load(&server)).await?;
+        Ok(loaded.as_ref().and_then(Credentials::read))
+    }
+
+    async fn keep(&self, server: &Slug, entry: &Server, new: Credentials) -> Result<(), OauthError> {
+        let (store, slug, text) = (Arc::clone(&self.parts.store), server.clone(), new.written());
+        // What was got counts even where it can't be kept: a rotated refresh token is worth nothing by now.
+        entry.put(Some(new));
+        blocking(move || store.save(&slug, &text)).await
+    }
+
+    async fn drop_kept(&self, server: &Slug, entry: &Server) -> Result<bool, OauthError> {
+        entry.put(None);
+        let (store, server) = (Arc::clone(&self.parts.store), server.clone());
+        blocking(move || store.remove(&server)).await
+    }
+
+    async fn settings(&self, server: &Slug) -> Result<ClientSettings, OauthError> {
+        let (of, server) = (Arc::clone(&self.parts.settings), server.clone());
+        let read = tokio::task::spawn_blocking(move || of(&server)).await;
+        read.unwrap_or_else(|error| Err(error.to_string())).map_err(OauthError::Settings)
+    }
+
+    /// Takes what another program kept meanwhile, as a login in a terminal. Gives whether it was something else.
+    async fn look(&self, server: &Slug, entry: &Server) -> Result<bool, OauthError> {
+        let stored = self.load(server).await?;
+        let (held, _) = entry.now();
+        let token = |it: &Credentials| it.access_token.expose_secret().to_owned();
+        if stored.as_ref().map(token) == held.as_deref().map(token) {
+            entry.kept.write().looked = Some(Instant::now());
+            return Ok(false);
+        }
+        // Where saving failed, what is held is newer than what is stored.
+        let older = stored.as_ref().zip(held.as_deref()).is_some_and(|(s, h)| s.received_ms < h.received_ms);
+        if older {
+            return Ok(false);
+        }
+        let anything = stored.is_some();
+        entry.put(stored);
+        Ok(anything)
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "what a login is made of")]
+    async fn sign_in(
+        &self,
+        server: &Slug,
+        entry: &Server,
+        url: &str,
+        challenge: &Challenge,
+        found: Discovered,
+        before: Option<&Credentials>,
+        browser: &dyn Browser,
+    ) -> Result<Arc<Credentials>, OauthError> {
+        let settings = self.settings(server).await?;
+        let redirect_uri = browser.redirect_uri();
+        let request = LoginRequest {
+            server: url,
+            challenge,
+            settings: &settings,
+            before,
+            redirect_uri: &redirect_uri,
+        };
+        let login =
+            Login::with(self.parts.http.clone(), Arc::clone(&self.parts.clock), found, request).await?;
+        let target = login.url().clone();
+        let visited = browser.visit(&target, &|query| login.is_answered_by(query)).await;
+        let query = visited.map_err(|BrowserFailure(why)| OauthError::Browser(why))?;
+        let new = login.finish(query.expose_secret()).await?;
+        let kept = Arc::new(new.clone());
+        self.keep(server, entry, new).await?;
+        Ok(kept)
+    }
+
+    /// Where to sign in for this server now, given where it was before. What is kept of another issuer is dropped
+    /// where the server itself says that it is another.
+    async fn rediscover(
+        &self,
+        server: &Slug,
+        entry: &Server,
+        url: &Url,
+        challenge: &Challenge,
+        held: &Credentials,
+    ) -> Result<(Discovered, bool), OauthError> {
+        let mut challenge = challenge.clone();
+        challenge.resource_metadata = challenge.resource_metadata.or_else(|| held.metadata.clone());
+        let found = discover(&self.parts.http, url, &challenge, Some(&held.issuer)).await?;
+        let same = found.server.issuer == held.issuer;
+        if !same && found.named {
+            tracing::info!(%server, "the server has another authorization server; what the one before gave is dropped");
+            self.drop_kept(server, entry).await?;
+        }
+        Ok((found, same))
+    }
+
+    /// Exchanges the refresh token, at the issuer that gave it. The caller holds the server's `work`.
+    async fn refresh(
+        &self,
+        server: &Slug,
+        entry: &Server,
+        found: &Discovered,
+        held: &Credentials,
+    ) -> Result<(), OauthError> {
+        let Some(refresh_token) = &held.refresh_token else {
+            return Err(OauthError::Refused { code: "invalid_grant".to_owned(), description: None });
+        };
+        let mut client = held.client.clone();
+        if client.origin == Origin::Given {
+            let settings = self.settings(server).await?;
+            if settings.client_id.as_deref() != Some(&client.id) {
+                return Err(OauthError::Settings("oauth.client_id is another since the login".to_owned()));
+            }
+            client.secret = settings.client_secret.filter(|_| client.secret.is_some());
+        }
+        let issued =
+            token::refresh(&self.parts.http, &found.server.token, &client, refresh_token, &held.resource)
+                .await;
+        match issued {
+            Ok(issued) => {
+                let mut new = held.clone();
+                new.renew(issued, self.parts.clock.now_ms());
+                self.keep(server, entry, new).await
+            }
+            // Another program may have used the refresh token first, and kept what it got.
+            Err(error) if error.is_stale_grant() && self.look(server, entry).await? => Ok(()),
+            Err(error) => {
+                if error.is_stale_grant() {
+                    let mut new = held.clone();
+                    new.refresh_token = None;
+                    self.keep(server, entry, new).await?;
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Renews what is kept before it ends, unless somebody else just did.
+    async fn renew(
+        &self,
+        server: &Slug,
+        entry: &Server,
+        url: &Url,
+        edition: u64,
+    ) -> Result<(), OauthError> {
+        let _work = entry.work.lock().await;
+        let (held, now) = entry.now();
+        let Some(held) = held.filter(|_| now == edition) else { return Ok(()) };
+        if self.look(server, entry).await? {
+            let (held, _) = entry.now();
+            if held.is_some_and(|it| !it.are_stale(self.parts.clock.now_ms())) {
+                return Ok(());
+            }
+        }
+        let (found, same) = self.rediscover(server, entry, url, &Challenge::default(), &held).await?;
+        if !same {
+            return Err(OauthError::IssuerMismatch {
+                expected: held.issuer.clone(),
+                found: found.server.issuer,
+            });
+        }
+        self.refresh(server, entry, &found, &held).await
+    }
+
+    async fn token_for(&self, server: &Slug, url: &str) -> Result<Option<SecretString>, OauthError> {
+        let entry = self.entry(server);
+        let unknown = {
+            let kept = entry.kept.read();
+            kept.credentials.is_none() && kept.looked.is_none_or(|at| at.elapsed() >= LOOK_AGAIN)
+        };
+        if unknown {
+            self.look(server, &entry).await?;
+        }
+        let (Some(held), edition) = entry.now() else { return Ok(None) };
+        let url = address::server(url)?;
+        if !held.are_for(&url) {
+            return Ok(None);
+        }
+        let now_ms = self.parts.clock.now_ms();
+        if !held.are_stale(now_ms) || (held.refresh_token.is_none() && !held.have_ended(now_ms)) {
+            return Ok(Some(held.access_token.clone()));
+        }
+        let renewed = self.renew(server, &entry, &url, edition).await;
+        if let Err(error) = renewed {
+            if !held.have_ended(now_ms) && entry.now().0.is_some() {
+                tracing::debug!(%server, %error, "the token could not be renewed yet");
+                return Ok(Some(held.access_token.clone()));
+            }
+            return Err(error);
+        }
+        let (held, _) = entry.now();
+        Ok(held.filter(|it| it.are_for(&url)).map(|it| it.access_token.clone()))
+    }
+
+    async fn refused(
+        &self,
+        server: &Slug,
+        url: &str,
+        challenge: &Challenge,
+        status: StatusCode,
+    ) -> Result<Retry, Answered> {
+        let entry = self.entry(server);
+        let (_, before) = entry.now();
+        let mut logins = entry.work.lock().await;
+        if entry.now().1 != before || self.look(server, &entry).await? {
+            return Ok(Retry::Again);
+        }
+        let at = address::server(url)?;
+        let (held, _) = entry.now();
+        let held = held.filter(|it| it.are_for(&at));
+        if status == StatusCode::FORBIDDEN {
+            return self.step_up(server, &entry, url, challenge, held, &mut logins).await;
+        }
+        let Some(held) = held else {
+            return match &self.parts.browser {
+                None => Ok(Retry::NeedsLogin),
+                Some(browser) => {
+                    let found = discover(&self.parts.http, &at, challenge, None).await?;
+                    self.again(server, &entry, url, challenge, found, None, (browser, &mut logins)).await
+                }
+            };
+        };
+        let (found, same) = self.rediscover(server, &entry, &at, challenge, &held).await?;
+        let young = self.parts.clock.now_ms().saturating_sub(held.received_ms) < YOUNG_MS;
+        if same && held.refresh_token.is_some() && !young {
+            match self.refresh(server, &entry, &found, &held).await {
+                Ok(()) => return Ok(Retry::Again),
+                Err(error) if error.is_stale_grant() => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        match &self.parts.browser {
+            None => Ok(Retry::NeedsLogin),
+            Some(browser) => {
+                let before = Some(&*held).filter(|_| same);
+                self.again(server, &entry, url, challenge, found, before, (browser, &mut logins)).await
+            }
+        }
+    }
+
+    /// A good token that is not enough (MCP, "Scope Challenge Handling").
+    async fn step_up(
+        &self,
+        server: &Slug,
+        entry: &Server,
+        url: &str,
+        challenge: &Challenge,
+        held: Option<Arc<Credentials>>,
+        logins: &mut Vec<Instant>,
+    ) -> Result<Retry, Answered> {
+        let wanted = challenge.scopes();
+        let Some(held) = held.filter(|_| challenge.is_insufficient_scope()) else {
+            return Err(Answered::Forbidden { wanted });
+        };
+        if wanted.iter().all(|scope| held.scopes.contains(scope)) {
+            return Err(Answered::Forbidden { wanted });
+        }
+        let mut noted = (*held).clone();
+        noted.missing = wanted.clone();
+        let Some(browser) = &self.parts.browser else {
+            if held.missing != wanted {
+                self.keep(server, entry, noted).await?;
+            }
+            return Err(Answered::NotEnough { wanted });
+        };
+        let at = address::server(url)?;
+        let (found, same) = self.rediscover(server, entry, &at, challenge, &held).await?;
+        let before = Some(&noted).filter(|_| same);
+        self.again(server, entry, url, challenge, found, before, (browser, logins)).await
+    }
+
+    /// Has the person sign in, unless they were sent there too often.
+    #[allow(clippy::too_many_arguments, reason = "what a login is made of")]
+    async fn again(
+        &self,
+        server: &Slug,
+        entry: &Server,
+        url: &str,
+        challenge: &Challenge,
+        found: Discovered,
+        before: Option<&Credentials>,
+        (browser, logins): (&Arc<dyn Browser>, &mut Vec<Instant>),
+    ) -> Result<Retry, Answered> {
+        logins.retain(|at| at.elapsed() < LOGIN_WINDOW);
+        if logins.len() >= MAX_LOGINS {
+            return Err(Answered::TooOften);
+        }
+        logins.push(Instant::now());
+        self.sign_in(server, entry, url, challenge, found, before, &**browser).await?;
+        Ok(Retry::Again)
+    }
+}
+
+/// Why a refused request stays refused.
+#[derive(Debug, thiserror::Error)]
+enum Answered {
+    #[error(transparent)]
+    Oauth(#[from] OauthError),
+    #[error("the server refuses this{}", listed(.wanted, ", though the scopes that it names were granted: "))]
+    Forbidden { wanted: Vec<String> },
+    #[error("the server wants scopes that were not granted{}", listed(.wanted, ": "))]
+    NotEnough { wanted: Vec<String> },
+    #[error("the server wants a login again and again ({MAX_LOGINS} times within a minute)")]
+    TooOften,
+}
+
+fn listed(scopes: &[String], after: &str) -> String {
+    if scopes.is_empty() {
+        return String::new();
+    }
+    format!("{after}{}", super::error::theirs(&scopes.join(" ")))
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, super::TokenStoreError> + Send + 'static,
+) -> Result<T, OauthError> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => Ok(done?),
+        Err(error) => Err(OauthError::Store(super::TokenStoreError::Key(error.to_string()))),
+    }
+}
+
+fn login_hint(server: &Slug) -> String {
+    format!("run `toolway mcp login {server}`")
+}
+
+fn told(server: &Slug, error: &OauthError) -> AuthorizeError {
+    let words = AuthorizeError::new(format!("no token for {server}: {error}"));
+    if error.is_passing() { words } else { words.with_hint(login_hint(server)) }
+}
+
+#[async_trait]
+impl Authorizer for Oauth {
+    async fn token(&self, server: &Slug, url: &str) -> Result<Option<SecretString>, AuthorizeError> {
+        self.token_for(server, url).await.map_err(|error| told(server, &error))
+    }
+
+    async fn challenged(
+        &self,
+        server: &Slug,
+        url: &str,
+        www_authenticate: &str,
+        status: StatusCode,
+    ) -> Result<Retry, AuthorizeError> {
+        let challenge = Challenge::parse(www_authenticate);
+        self.refused(server, url, &challenge, status).await.map_err(|answered| match answered {
+            Answered::Oauth(error) => told(server, &error),
+            Answered::NotEnough { .. } => {
+                AuthorizeError::new(answered.to_string()).with_hint(login_hint(server))
+            }
+            answered => AuthorizeError::new(answered.to_string()),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

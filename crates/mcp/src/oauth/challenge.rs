@@ -1,0 +1,118 @@
+//! The header `WWW-Authenticate` (RFC 9110, section 11.6.1), as far as bearer tokens go (RFC 6750, RFC 9728).
+
+use std::collections::BTreeMap;
+
+/// No header is read longer than this, in bytes.
+const MAX_HEADER: usize = 8 << 10;
+
+/// What a server says when it wants a token, or another one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Challenge {
+    /// Where the metadata of the server stands.
+    pub resource_metadata: Option<String>,
+    /// The scopes that are needed, separated by spaces.
+    pub scope: Option<String>,
+    /// What is wrong with the token that was sent, as `invalid_token` or `insufficient_scope`.
+    pub error: Option<String>,
+}
+
+impl Challenge {
+    /// Reads the header; nothing of it where it holds no challenge of the scheme `Bearer`.
+    #[must_use]
+    pub fn parse(header: &str) -> Self {
+        let header = if header.len() > MAX_HEADER { "" } else { header };
+        let mut bearer = false;
+        let mut found = BTreeMap::new();
+        for item in (Items { rest: header }) {
+            match item {
+                Item::Scheme(scheme) => bearer = scheme.eq_ignore_ascii_case("bearer"),
+                Item::Parameter(name, value) if bearer => {
+                    found.entry(name.to_ascii_lowercase()).or_insert(value);
+                }
+                Item::Parameter(..) => {}
+            }
+        }
+        let mut take = |name| found.remove(name).filter(|value: &String| !value.trim().is_empty());
+        Self { resource_metadata: take("resource_metadata"), scope: take("scope"), error: take("error") }
+    }
+
+    /// The scopes that are needed, each once.
+    #[must_use]
+    pub fn scopes(&self) -> Vec<String> {
+        let mut scopes: Vec<String> = Vec::new();
+        for scope in self.scope.as_deref().unwrap_or_default().split_ascii_whitespace() {
+            if !scopes.iter().any(|it| it == scope) {
+                scopes.push(scope.to_owned());
+            }
+        }
+        scopes
+    }
+
+    /// Whether the token was good and not enough.
+    #[must_use]
+    pub fn is_insufficient_scope(&self) -> bool {
+        self.error.as_deref() == Some("insufficient_scope")
+    }
+}
+
+#[derive(Debug, PartialEq)]
+enum Item<'h> {
+    Scheme(&'h str),
+    Parameter(&'h str, String),
+}
+
+/// The schemes and parameters of a header, one after the other. What is neither ends it.
+struct Items<'h> {
+    rest: &'h str,
+}
+
+impl<'h> Iterator for Items<'h> {
+    type Item = Item<'h>;
+
+    fn next(&mut self) -> Option<Item<'h>> {
+        self.rest = self.rest.trim_start_matches([' ', '\t', ',']);
+        let end = self.rest.find(|c: char| !is_token_char(c)).unwrap_or(self.rest.len());
+        let (name, rest) = self.rest.split_at_checked(end)?;
+        if name.is_empty() {
+            return None;
+        }
+        let after = rest.trim_start_matches([' ', '\t']);
+        // What follows `=` tells a parameter from the one value that a scheme may have in their place (token68).
+        let Some(value) = after.strip_prefix('=').filter(|it| !it.trim_start().is_empty()) else {
+            self.rest = rest.trim_start_matches('=');
+            return Some(Item::Scheme(name));
+        };
+        let value = value.trim_start_matches([' ', '\t']);
+        let (value, rest) = match value.strip_prefix('"') {
+            Some(quoted) => unquote(quoted)?,
+            None => {
+                let end = value.find(|c: char| c == ',' || c.is_ascii_whitespace()).unwrap_or(value.len());
+                let (value, rest) = value.split_at_checked(end)?;
+                (value.to_owned(), rest)
+            }
+        };
+        self.rest = rest;
+        Some(Item::Parameter(name, value))
+    }
+}
+
+/// A quoted text without its quotes, and what follows it; none where it does not end.
+fn unquote(text: &str) -> Option<(String, &str)> {
+    let mut value = String::new();
+    let mut chars = text.char_indices();
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '"' => return Some((value, text.get(at + 1..)?)),
+            '\\' => value.push(chars.next()?.1),
+            c => value.push(c),
+        }
+    }
+    None
+}
+
+fn is_token_char(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c)
+}
+
+#[cfg(test)]
+mod tests;

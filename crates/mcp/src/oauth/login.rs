@@ -1,0 +1,207 @@
+//! One login, in two parts with a person between them: [`Login::begin`] gives the address that their browser must go
+//! to, [`Login::finish`] takes what the browser comes back with.
+
+use std::sync::Arc;
+
+use reqwest::Url;
+use secrecy::SecretString;
+use toolway_types::Clock;
+
+use super::address;
+use super::challenge::Challenge;
+use super::client::{self, Client, ClientSettings, Registration};
+use super::credentials::Credentials;
+use super::discovery::{Discovered, discover};
+use super::error::{OauthError, theirs};
+use super::http::OauthHttp;
+use super::pkce::{Proof, random_text};
+use super::scopes::{self, Known};
+use super::token;
+
+/// What comes back with a browser is never longer, in bytes.
+const MAX_CALLBACK: usize = 16 << 10;
+
+/// What a login is for.
+#[derive(Debug)]
+pub struct LoginRequest<'a> {
+    /// The address of the MCP server.
+    pub server: &'a str,
+    /// What the server said when it wanted a token. Empty where it has not been asked yet.
+    pub challenge: &'a Challenge,
+    /// What the owner set.
+    pub settings: &'a ClientSettings,
+    /// What was kept of an earlier login.
+    pub before: Option<&'a Credentials>,
+    /// Where the browser is to be sent back to.
+    pub redirect_uri: &'a str,
+}
+
+/// A login that waits for its browser.
+pub struct Login {
+    http: OauthHttp,
+    clock: Arc<dyn Clock>,
+    discovered: Discovered,
+    client: Client,
+    metadata: Option<String>,
+    scopes: Vec<String>,
+    proof: Proof,
+    state: String,
+    url: Url,
+}
+
+impl std::fmt::Debug for Login {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Login").field("issuer", &self.discovered.server.issuer).finish_non_exhaustive()
+    }
+}
+
+impl Login {
+    /// Finds out where to sign in, becomes a client there, and writes the address for the browser.
+    ///
+    /// # Errors
+    /// [`OauthError`].
+    pub async fn begin(
+        http: OauthHttp,
+        clock: Arc<dyn Clock>,
+        request: LoginRequest<'_>,
+    ) -> Result<Self, OauthError> {
+        let server = address::server(request.server)?;
+        let before = request.before.map(|it| it.issuer.as_str());
+        let discovered = discover(&http, &server, request.challenge, before).await?;
+        Self::with(http, clock, discovered, request).await
+    }
+
+    pub(super) async fn with(
+        http: OauthHttp,
+        clock: Arc<dyn Clock>,
+        discovered: Discovered,
+        request: LoginRequest<'_>,
+    ) -> Result<Self, OauthError> {
+        let at = &discovered.server;
+        // What another issuer gave is worth nothing here, and must not be shown to this one.
+        let before = request.before.filter(|it| it.issuer == at.issuer && it.resource == discovered.resource);
+        let adds_to: Vec<String> = match before {
+            Some(it) if !it.missing.is_empty() => it.scopes.iter().chain(&it.missing).cloned().collect(),
+            _ => Vec::new(),
+        };
+        let scopes = scopes::select(Known {
+            set: &request.settings.scopes,
+            challenged: &request.challenge.scopes(),
+            before: &adds_to,
+            resource: discovered.scopes.as_deref(),
+            server: at.scopes.as_deref(),
+        });
+        let asking =
+            Registration { redirect_uri: request.redirect_uri, scopes: &scopes, now_ms: clock.now_ms() };
+        let known = before.map(|it| &it.client);
+        let client = client::client(&http, at, request.settings, known, asking).await?;
+        let proof = Proof::new()?;
+        let state = random_text()?;
+        let mut url = at.authorization.clone();
+        {
+            let mut query = url.query_pairs_mut();
+            query
+                .append_pair("response_type", "code")
+                .append_pair("client_id", &client.id)
+                .append_pair("redirect_uri", &client.redirect_uri)
+                .append_pair("code_challenge", &proof.challenge())
+                .append_pair("code_challenge_method", "S256")
+                .append_pair("state", &state)
+                .append_pair("resource", &discovered.resource);
+            if !scopes.is_empty() {
+                query.append_pair("scope", &scopes.join(" "));
+            }
+            // OpenID Connect gives a refresh token only where the person is asked (Core, section 11).
+            if scopes.iter().any(|it| it == "offline_access") {
+                query.append_pair("prompt", "consent");
+            }
+        }
+        let metadata = request.challenge.resource_metadata.clone();
+        Ok(Self { http, clock, discovered, client, metadata, scopes, proof, state, url })
+    }
+
+    /// Where the browser must go.
+    #[must_use]
+    pub fn url(&self) -> &Url {
+        &self.url
+    }
+
+    /// Who the person signs in to.
+    #[must_use]
+    pub fn issuer(&self) -> &str {
+        &self.discovered.server.issuer
+    }
+
+    /// Whether a query is an answer to this login, so that a stray request to the redirect address does not end it.
+    #[must_use]
+    pub fn is_answered_by(&self, query: &str) -> bool {
+        let state = parameter(query, "state");
+        state.is_ok_and(|it| it.as_deref() == Some(self.state.as_str()))
+    }
+
+    /// Takes the query of the address that the browser was sent back to, and exchanges the code in it.
+    ///
+    /// # Errors
+    /// [`OauthError::WrongCallback`] where it is not an answer to this login, [`OauthError::Refused`] where the person
+    /// or the server said no, and whatever may happen on the way to the token endpoint.
+    pub async fn finish(self, query: &str) -> Result<Credentials, OauthError> {
+        let query = query.trim_start_matches('?');
+        if query.len() > MAX_CALLBACK {
+            return Err(OauthError::WrongCallback("it is too long"));
+        }
+        if !self.is_answered_by(query) {
+            return Err(OauthError::WrongCallback("it is for another one (state)"));
+        }
+        self.check_issuer(parameter(query, "iss")?.as_deref())?;
+        if let Some(code) = parameter(query, "error")? {
+            let description = parameter(query, "error_description")?;
+            return Err(OauthError::Refused {
+                code: theirs(&code),
+                description: description.as_deref().map(theirs),
+            });
+        }
+        let code = parameter(query, "code")?.filter(|it| !it.is_empty());
+        let code = SecretString::from(code.ok_or(OauthError::WrongCallback("it holds no code"))?);
+        let Discovered { resource, server, .. } = self.discovered;
+        let issued =
+            token::exchange(&self.http, &server.token, &self.client, &code, &self.proof.verifier, &resource)
+                .await?;
+        let now_ms = self.clock.now_ms();
+        Ok(Credentials {
+            resource,
+            issuer: server.issuer,
+            client: self.client,
+            metadata: self.metadata,
+            access_token: issued.access_token,
+            refresh_token: issued.refresh_token,
+            received_ms: now_ms,
+            expires_ms: issued.life_ms.map(|life| now_ms.saturating_add(life)),
+            scopes: issued.scopes.unwrap_or(self.scopes),
+            missing: Vec::new(),
+        })
+    }
+
+    /// The issuer of an answer must be the one that was asked, character by character; where the server promised to
+    /// name itself, it must be there (RFC 9207, section 2.4). This is what stops one server from getting the code of
+    /// another.
+    fn check_issuer(&self, named: Option<&str>) -> Result<(), OauthError> {
+        match named {
+            Some(named) if named == self.discovered.server.issuer => Ok(()),
+            Some(_) => Err(OauthError::WrongCallback("another authorization server gave it (iss)")),
+            None if self.discovered.server.names_itself => {
+                Err(OauthError::WrongCallback("it does not say which authorization server gave it (iss)"))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// A parameter of a query. One that stands there twice could be read in two ways (RFC 6749, section 3.1).
+fn parameter(query: &str, name: &str) -> Result<Option<String>, OauthError> {
+    let pairs = url::form_urlencoded::parse(query.trim_start_matches('?').as_bytes());
+    let mut found = pairs.filter(|(key, _)| key == name).map(|(_, value)| value.into_owned());
+    match (found.next(), found.next()) {
+        (_, Some(_)) => Err(OauthError::WrongCallback("a parameter stands in it twice")),
+        (first, None) => Ok(first),
+    }
+}

@@ -1,0 +1,146 @@
+//! The two documents that say where to sign in: that of the resource (RFC 9728) and that of the authorization server
+//! (RFC 8414, OpenID Connect Discovery). Members that nobody here needs are not read.
+
+use reqwest::Url;
+use serde::Deserialize;
+
+use super::address::{covers, usable};
+use super::error::{OauthError, theirs};
+
+/// No list in a document is read further than this.
+const MAX_LISTED: usize = 64;
+
+/// What an MCP server says of itself as a protected resource.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct ProtectedResource {
+    pub(super) resource: String,
+    #[serde(default)]
+    pub(super) authorization_servers: Vec<String>,
+    #[serde(default)]
+    pub(super) scopes_supported: Option<Vec<String>>,
+}
+
+impl ProtectedResource {
+    /// Holds the document against the server that it should be of.
+    ///
+    /// # Errors
+    /// [`OauthError::ResourceMismatch`].
+    pub(super) fn of(mut self, server: &Url) -> Result<Self, OauthError> {
+        let named = Url::parse(&self.resource).ok();
+        if !named.is_some_and(|named| covers(&named, server)) {
+            return Err(OauthError::ResourceMismatch {
+                server: super::http::shown(server),
+                named: theirs(&self.resource),
+            });
+        }
+        self.authorization_servers.truncate(MAX_LISTED);
+        Ok(self)
+    }
+}
+
+/// What an authorization server says of itself.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct ServerDocument {
+    issuer: String,
+    authorization_endpoint: String,
+    token_endpoint: String,
+    #[serde(default)]
+    registration_endpoint: Option<String>,
+    #[serde(default)]
+    scopes_supported: Option<Vec<String>>,
+    #[serde(default)]
+    response_types_supported: Option<Vec<String>>,
+    #[serde(default)]
+    grant_types_supported: Option<Vec<String>>,
+    #[serde(default)]
+    token_endpoint_auth_methods_supported: Option<Vec<String>>,
+    #[serde(default)]
+    code_challenge_methods_supported: Option<Vec<String>>,
+    #[serde(default)]
+    client_id_metadata_document_supported: bool,
+    #[serde(default)]
+    authorization_response_iss_parameter_supported: bool,
+}
+
+/// An authorization server that can be used: its metadata is its own, it checks PKCE, its addresses are safe.
+#[derive(Debug, Clone)]
+pub(super) struct AuthorizationServer {
+    /// As its metadata writes it; the origin where it has none.
+    pub(super) issuer: String,
+    pub(super) authorization: Url,
+    pub(super) token: Url,
+    pub(super) registration: Option<Url>,
+    pub(super) scopes: Option<Vec<String>>,
+    /// How clients may show who they are at the token endpoint; none where it does not say.
+    pub(super) auth_methods: Option<Vec<String>>,
+    /// Whether a client may be an address (OAuth Client ID Metadata Documents).
+    pub(super) takes_metadata_documents: bool,
+    /// Whether its answers name it (RFC 9207).
+    pub(super) names_itself: bool,
+}
+
+impl ServerDocument {
+    /// Holds the document against the issuer that was asked, character by character (RFC 8414, section 3.3), and
+    /// against what a client must insist on.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(super) fn of(self, expected: &[&str], resource: &Url) -> Result<AuthorizationServer, OauthError> {
+        if !expected.contains(&self.issuer.as_str()) {
+            return Err(OauthError::IssuerMismatch {
+                expected: theirs(expected.first().copied().unwrap_or_default()),
+                found: theirs(&self.issuer),
+            });
+        }
+        let issuer = theirs(&self.issuer);
+        let has = |list: &Option<Vec<String>>, value: &str| {
+            list.as_ref().is_some_and(|list| list.iter().any(|it| it == value))
+        };
+        if !has(&self.code_challenge_methods_supported, "S256") {
+            return Err(OauthError::NoPkce(issuer));
+        }
+        let lacks = |lacks| OauthError::Unsuitable { issuer: issuer.clone(), lacks };
+        if self.response_types_supported.is_some() && !has(&self.response_types_supported, "code") {
+            return Err(lacks("does not give out authorisation codes"));
+        }
+        if self.grant_types_supported.is_some() && !has(&self.grant_types_supported, "authorization_code") {
+            return Err(lacks("takes no authorisation codes"));
+        }
+        let registration = self.registration_endpoint.as_deref();
+        Ok(AuthorizationServer {
+            authorization: usable("the authorization endpoint", &self.authorization_endpoint, resource)?,
+            token: usable("the token endpoint", &self.token_endpoint, resource)?,
+            registration: registration
+                .map(|it| usable("the registration endpoint", it, resource))
+                .transpose()?,
+            scopes: self.scopes_supported,
+            auth_methods: self.token_endpoint_auth_methods_supported,
+            takes_metadata_documents: self.client_id_metadata_document_supported,
+            names_itself: self.authorization_response_iss_parameter_supported,
+            issuer: self.issuer,
+        })
+    }
+}
+
+impl AuthorizationServer {
+    /// The one that 2025-03-26 assumes at the origin of a server that has no metadata at all.
+    ///
+    /// # Errors
+    /// Where that origin can't be used.
+    pub(super) fn assumed(server: &Url) -> Result<Self, OauthError> {
+        let at = |path: &str| usable("the authorization server", &format!("{}{path}", super::address::origin(server)), server);
+        Ok(Self {
+            issuer: super::address::origin(server),
+            authorization: at("/authorize")?,
+            token: at("/token")?,
+            registration: Some(at("/register")?),
+            scopes: None,
+            auth_methods: None,
+            takes_metadata_documents: false,
+            names_itself: false,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,37 @@
+//! Random texts, and proof keys for code exchange (RFC 7636, S256 alone).
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ring::digest::{SHA256, digest};
+use ring::rand::{SecureRandom as _, SystemRandom};
+use secrecy::{ExposeSecret as _, SecretString};
+
+use super::error::OauthError;
+
+/// 256 random bits, as 43 characters that need no escaping.
+pub(super) fn random_text() -> Result<String, OauthError> {
+    let mut bytes = [0u8; 32];
+    SystemRandom::new().fill(&mut bytes).map_err(|_| OauthError::NoRandomness)?;
+    Ok(URL_SAFE_NO_PAD.encode(bytes))
+}
+
+/// What proves that whoever exchanges a code is who asked for it.
+#[derive(Debug)]
+pub(super) struct Proof {
+    /// What is kept until the exchange.
+    pub(super) verifier: SecretString,
+}
+
+impl Proof {
+    pub(super) fn new() -> Result<Self, OauthError> {
+        Ok(Self { verifier: random_text()?.into() })
+    }
+
+    /// What the authorization server is shown before (RFC 7636, section 4.2).
+    pub(super) fn challenge(&self) -> String {
+        URL_SAFE_NO_PAD.encode(digest(&SHA256, self.verifier.expose_secret().as_bytes()))
+    }
+}
+
+#[cfg(test)]
+mod tests;

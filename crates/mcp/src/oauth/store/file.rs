@@ -1,0 +1,159 @@
+//! Tokens in files, one a server, for their owner alone (0600) and encrypted (ChaCha20-Poly1305, RFC 8439). Where the
+//! key is in a keyring, a copy of the data folder gives nothing away.
+
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use ring::rand::{SecureRandom as _, SystemRandom};
+use secrecy::{ExposeSecret as _, SecretString};
+use toolway_types::Slug;
+
+use super::key::create_private;
+use super::{KeySource, StoreKey, TokenStore, TokenStoreError};
+
+/// The first byte of a file: the form of what follows (a nonce, and what was encrypted with its tag).
+const FORM: u8 = 1;
+/// No file is larger, in bytes.
+const MAX_FILE: u64 = 256 << 10;
+
+/// Tokens in a folder.
+pub struct FileTokenStore {
+    folder: PathBuf,
+    key: Arc<dyn KeySource>,
+}
+
+impl std::fmt::Debug for FileTokenStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FileTokenStore").field("folder", &self.folder).finish_non_exhaustive()
+    }
+}
+
+impl FileTokenStore {
+    /// In this folder, which is made when something is kept first.
+    #[must_use]
+    pub fn new(folder: PathBuf, key: Arc<dyn KeySource>) -> Self {
+        Self { folder, key }
+    }
+
+    /// In this folder, with the key in a file there.
+    #[must_use]
+    pub fn with_key_file(folder: PathBuf) -> Self {
+        // No slug has a dot, so no server's file is called this.
+        let key = Arc::new(super::KeyFile::new(folder.join("store.key")));
+        Self::new(folder, key)
+    }
+
+    fn path(&self, server: &Slug) -> PathBuf {
+        self.folder.join(server.as_str())
+    }
+
+    fn make_folder(&self) -> io::Result<()> {
+        let mut builder = std::fs::DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(&self.folder)
+    }
+}
+
+impl TokenStore for FileTokenStore {
+    fn load(&self, server: &Slug) -> Result<Option<SecretString>, TokenStoreError> {
+        let path = self.path(server);
+        let Some(sealed) = read(&path).map_err(|error| failed(&path, error))? else { return Ok(None) };
+        let key = self.key.find()?.ok_or_else(|| sealed_for_good(&path))?;
+        open(&key, server, sealed).map(Some).ok_or_else(|| sealed_for_good(&path))
+    }
+
+    fn save(&self, server: &Slug, text: &SecretString) -> Result<(), TokenStoreError> {
+        self.make_folder().map_err(|error| failed(&self.folder, error))?;
+        let key = self.key.find_or_make()?;
+        let sealed = seal(&key, server, text.expose_secret().as_bytes())?;
+        let path = self.path(server);
+        replace(&path, &sealed).map_err(|error| failed(&path, error))
+    }
+
+    fn remove(&self, server: &Slug) -> Result<bool, TokenStoreError> {
+        let path = self.path(server);
+        match std::fs::remove_file(&path) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(failed(&path, error)),
+        }
+    }
+}
+
+fn failed(path: &Path, source: io::Error) -> TokenStoreError {
+    TokenStoreError::File { path: path.display().to_string(), source }
+}
+
+fn sealed_for_good(path: &Path) -> TokenStoreError {
+    TokenStoreError::Sealed { path: path.display().to_string() }
+}
+
+/// The server is sealed in as well, so that nobody makes one server's file another's.
+fn aad(server: &Slug) -> Aad<Vec<u8>> {
+    Aad::from([b"toolway mcp tokens 1\0", server.as_str().as_bytes()].concat())
+}
+
+fn cipher(key: &StoreKey) -> Option<LessSafeKey> {
+    UnboundKey::new(&CHACHA20_POLY1305, key.0.expose_secret()).ok().map(LessSafeKey::new)
+}
+
+fn seal(key: &StoreKey, server: &Slug, text: &[u8]) -> Result<Vec<u8>, TokenStoreError> {
+    let wrong = || TokenStoreError::Key("nothing can be encrypted with it".to_owned());
+    // Random: a key seals few texts, far fewer than would make two nonces alike.
+    let mut nonce = [0u8; NONCE_LEN];
+    SystemRandom::new().fill(&mut nonce).map_err(|_| wrong())?;
+    let mut within = text.to_vec();
+    let cipher = cipher(key).ok_or_else(wrong)?;
+    cipher
+        .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), aad(server), &mut within)
+        .map_err(|_| wrong())?;
+    Ok([&[FORM], nonce.as_slice(), &within].concat())
+}
+
+fn open(key: &StoreKey, server: &Slug, sealed: Vec<u8>) -> Option<SecretString> {
+    let (form, rest) = sealed.split_first()?;
+    let (nonce, within) = rest.split_at_checked(NONCE_LEN)?;
+    if *form != FORM {
+        return None;
+    }
+    let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
+    let mut within = within.to_vec();
+    let text = cipher(key)?.open_in_place(nonce, aad(server), &mut within).ok()?;
+    std::str::from_utf8(text).ok().map(|text| SecretString::from(text.to_owned()))
+}
+
+fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let file = match std::fs::File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file?,
+    };
+    // Reading a pipe or a device might never end.
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no regular file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(MAX_FILE).read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
+}
+
+/// Writes a file (0600). Whoever reads it meanwhile sees the old content or the new, also after a crash.
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let beside = path.with_file_name(format!(".{name}.{}.new", uuid::Uuid::now_v7().simple()));
+    let written = create_private(&beside).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()
+    });
+    written.and_then(|()| std::fs::rename(&beside, path)).inspect_err(|_| {
+        let _ = std::fs::remove_file(&beside);
+    })?;
+    #[cfg(unix)]
+    if let Some(folder) = path.parent() {
+        std::fs::File::open(folder)?.sync_all()?;
+    }
+    Ok(())
+}

@@ -1,0 +1,140 @@
+//! The key that stored tokens are encrypted with, and a file that holds it where there is no keyring.
+
+use std::fs::OpenOptions;
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use ring::rand::{SecureRandom as _, SystemRandom};
+use secrecy::{ExposeSecret as _, SecretBox, SecretString};
+
+use super::TokenStoreError;
+
+/// A key of 256 bits.
+pub struct StoreKey(pub(super) SecretBox<[u8; 32]>);
+
+impl std::fmt::Debug for StoreKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("StoreKey")
+    }
+}
+
+impl StoreKey {
+    /// A new one.
+    ///
+    /// # Errors
+    /// [`TokenStoreError::Key`] where the operating system gives no random numbers.
+    pub fn random() -> Result<Self, TokenStoreError> {
+        let mut bytes = Box::new([0u8; 32]);
+        let filled = SystemRandom::new().fill(bytes.as_mut_slice());
+        filled.map_err(|_| TokenStoreError::Key("the operating system gave no random numbers".to_owned()))?;
+        Ok(Self(SecretBox::new(bytes)))
+    }
+
+    /// As text, for a keyring or a file.
+    #[must_use]
+    pub fn text(&self) -> SecretString {
+        STANDARD_NO_PAD.encode(self.0.expose_secret()).into()
+    }
+
+    /// Reads what [`StoreKey::text`] wrote.
+    ///
+    /// # Errors
+    /// [`TokenStoreError::Key`] where it is something else.
+    pub fn parse(text: &SecretString) -> Result<Self, TokenStoreError> {
+        let decoded = STANDARD_NO_PAD.decode(text.expose_secret().trim()).ok();
+        let bytes = decoded.and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
+        let bytes = bytes.ok_or_else(|| TokenStoreError::Key("it is not one".to_owned()))?;
+        Ok(Self(SecretBox::new(Box::new(bytes))))
+    }
+}
+
+/// Has the key, and makes it the first time.
+pub trait KeySource: Send + Sync + 'static {
+    /// The key; none where none was made yet.
+    ///
+    /// # Errors
+    /// [`TokenStoreError`].
+    fn find(&self) -> Result<Option<StoreKey>, TokenStoreError>;
+
+    /// The key, made where there is none.
+    ///
+    /// # Errors
+    /// [`TokenStoreError`].
+    fn find_or_make(&self) -> Result<StoreKey, TokenStoreError>;
+}
+
+/// A key in a file for its owner alone.
+#[derive(Debug)]
+pub struct KeyFile {
+    path: PathBuf,
+}
+
+impl KeyFile {
+    /// In this file. Its folder must be there when a key is made.
+    #[must_use]
+    pub fn new(path: PathBuf) -> Self {
+        Self { path }
+    }
+
+    fn failed(&self, source: io::Error) -> TokenStoreError {
+        TokenStoreError::File { path: self.path.display().to_string(), source }
+    }
+}
+
+impl KeySource for KeyFile {
+    fn find(&self) -> Result<Option<StoreKey>, TokenStoreError> {
+        match read_small(&self.path) {
+            Ok(Some(text)) => StoreKey::parse(&text).map(Some),
+            Ok(None) => Ok(None),
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    fn find_or_make(&self) -> Result<StoreKey, TokenStoreError> {
+        if let Some(key) = self.find()? {
+            return Ok(key);
+        }
+        let key = StoreKey::random()?;
+        let beside = self.path.with_extension("new");
+        let _ = std::fs::remove_file(&beside);
+        let made = create_private(&beside).and_then(|mut file| {
+            file.write_all(key.text().expose_secret().as_bytes())?;
+            file.sync_all()
+        });
+        // Linked and not renamed: of two programs that make one at once, the first has its way.
+        let linked = made.and_then(|()| match std::fs::hard_link(&beside, &self.path) {
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => std::fs::rename(&beside, &self.path),
+            linked => linked,
+        });
+        let _ = std::fs::remove_file(&beside);
+        match linked {
+            Ok(()) => Ok(key),
+            Err(error) => match self.find()? {
+                Some(key) => Ok(key),
+                None => Err(self.failed(error)),
+            },
+        }
+    }
+}
+
+/// The text of a small file; none where there is no such file.
+fn read_small(path: &Path) -> io::Result<Option<SecretString>> {
+    let file = match std::fs::File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file?,
+    };
+    let mut text = String::new();
+    file.take(1024).read_to_string(&mut text)?;
+    Ok(Some(text.into()))
+}
+
+/// A file (0600) that must not exist yet.
+pub(super) fn create_private(path: &Path) -> io::Result<std::fs::File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}

@@ -1,0 +1,158 @@
+//! The token endpoint (RFC 6749, sections 4.1.3, 5 and 6).
+
+use http::{HeaderMap, HeaderValue, header::CONTENT_TYPE};
+use reqwest::Url;
+use secrecy::{ExposeSecret as _, SecretString};
+use serde::Deserialize;
+
+use super::client::Client;
+use super::error::{OauthError, theirs};
+use super::http::{Answer, OauthHttp, bad, shown};
+
+/// No token is longer, in bytes: it has to fit into a header.
+const MAX_TOKEN: usize = 16 << 10;
+/// A token is never held for good longer than this, in milliseconds, whatever its server says: a year.
+const MAX_LIFE_MS: i64 = 365 * 24 * 3600 * 1000;
+
+/// A token, fresh from the server.
+#[derive(Debug)]
+pub(super) struct Issued {
+    pub(super) access_token: SecretString,
+    pub(super) refresh_token: Option<SecretString>,
+    /// How long it is good, in milliseconds; none where the server did not say.
+    pub(super) life_ms: Option<i64>,
+    /// The scopes that were granted; none where they are those that were asked for.
+    pub(super) scopes: Option<Vec<String>>,
+}
+
+/// Exchanges an authorisation code.
+pub(super) async fn exchange(
+    http: &OauthHttp,
+    endpoint: &Url,
+    client: &Client,
+    code: &SecretString,
+    verifier: &SecretString,
+    resource: &str,
+) -> Result<Issued, OauthError> {
+    let form = vec![
+        ("grant_type", "authorization_code".to_owned()),
+        ("code", code.expose_secret().to_owned()),
+        ("code_verifier", verifier.expose_secret().to_owned()),
+        ("redirect_uri", client.redirect_uri.clone()),
+        ("resource", resource.to_owned()),
+    ];
+    ask(http, endpoint, client, form).await
+}
+
+/// Exchanges a refresh token. Scopes are left out, which asks for those that were granted.
+pub(super) async fn refresh(
+    http: &OauthHttp,
+    endpoint: &Url,
+    client: &Client,
+    refresh_token: &SecretString,
+    resource: &str,
+) -> Result<Issued, OauthError> {
+    let form = vec![
+        ("grant_type", "refresh_token".to_owned()),
+        ("refresh_token", refresh_token.expose_secret().to_owned()),
+        ("resource", resource.to_owned()),
+    ];
+    ask(http, endpoint, client, form).await
+}
+
+async fn ask(
+    http: &OauthHttp,
+    endpoint: &Url,
+    client: &Client,
+    mut form: Vec<(&'static str, String)>,
+) -> Result<Issued, OauthError> {
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
+    client.sign(&mut headers, &mut form);
+    let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
+    let answer = http.post(endpoint, headers, body).await?;
+    if !answer.status.is_success() {
+        return Err(refusal(endpoint, &answer));
+    }
+    issued(endpoint, &answer)
+}
+
+#[derive(Deserialize)]
+struct TokenAnswer {
+    access_token: String,
+    #[serde(default)]
+    token_type: Option<String>,
+    #[serde(default)]
+    expires_in: Option<Seconds>,
+    #[serde(default)]
+    refresh_token: Option<String>,
+    #[serde(default)]
+    scope: Option<String>,
+}
+
+/// Some servers write numbers as texts.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Seconds {
+    Number(f64),
+    Text(String),
+}
+
+impl Seconds {
+    /// In milliseconds; none where it says nothing sensible.
+    fn ms(self) -> Option<i64> {
+        let seconds = match self {
+            Self::Number(number) => number,
+            Self::Text(text) => text.trim().parse().ok()?,
+        };
+        #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "within a year")]
+        (seconds > 0.0).then(|| (seconds * 1000.0).min(MAX_LIFE_MS as f64) as i64)
+    }
+}
+
+fn issued(endpoint: &Url, answer: &Answer) -> Result<Issued, OauthError> {
+    // What the parser says could quote the answer, and with it a token.
+    let answer: TokenAnswer =
+        serde_json::from_slice(&answer.body).map_err(|_| bad(endpoint, "its answer holds no token"))?;
+    if answer.token_type.is_some_and(|kind| !kind.eq_ignore_ascii_case("bearer")) {
+        return Err(bad(endpoint, "it gave a token that is no bearer token"));
+    }
+    let fine = |text: &str| !text.is_empty() && text.len() <= MAX_TOKEN && text.bytes().all(|b| b.is_ascii_graphic());
+    if !fine(&answer.access_token) {
+        return Err(bad(endpoint, "it gave a token that can't be sent in a header"));
+    }
+    let scopes = answer.scope.filter(|it| !it.trim().is_empty());
+    Ok(Issued {
+        access_token: answer.access_token.into(),
+        refresh_token: answer.refresh_token.filter(|it| !it.is_empty()).map(SecretString::from),
+        life_ms: answer.expires_in.and_then(Seconds::ms),
+        scopes: scopes.map(|it| it.split_ascii_whitespace().map(str::to_owned).collect()),
+    })
+}
+
+/// An answer that says no (RFC 6749, section 5.2; RFC 7591, section 3.2.2).
+pub(super) fn refusal(url: &Url, answer: &Answer) -> OauthError {
+    #[derive(Deserialize)]
+    struct No {
+        error: String,
+        #[serde(default)]
+        error_description: Option<String>,
+    }
+    let status = answer.status;
+    if status.is_server_error() || status == http::StatusCode::TOO_MANY_REQUESTS {
+        return OauthError::Unreachable {
+            url: shown(url),
+            problem: format!("it answers with {}", status.as_u16()),
+        };
+    }
+    match serde_json::from_slice::<No>(&answer.body) {
+        Ok(no) => OauthError::Refused {
+            code: theirs(&no.error),
+            description: no.error_description.as_deref().map(theirs),
+        },
+        Err(_) => bad(url, &format!("it answers with {}", status.as_u16())),
+    }
+}
+
+#[cfg(test)]
+mod tests;
