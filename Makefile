@@ -3,6 +3,8 @@
 #   make run         build the gateway and start it on 127.0.0.1:7717 (ARGS="..." goes to `toolway serve`)
 #   make test        format, lint, every test in Rust, Python and Java; closes with the counts
 #   make test-fast   the same without the end-to-end, Python and Java parts
+#   make conformance  the conformance suite of MCP, through the gateway and against its own client (within `make test`)
+#   make conformance-fixture  the same suite against the tests' own MCP server, without a gateway
 #   make test-genai  the crate genai reads what our adapters read
 #   make test-small-model  one tool call of a real, small model (builds llama.cpp: some minutes the first time)
 #   make android     the library for Android apps that offer tools, and two sample apps
@@ -18,7 +20,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 
 ARGS ?=
 
-.PHONY: help run test test-fast test-genai test-small-model android bench bench-android fuzz fmt
+.PHONY: help run test test-fast conformance conformance-fixture test-genai test-small-model android bench bench-android fuzz fmt
 
 help:
 	@sed -n 's/^#   \(make .*\)/  \1/p' Makefile
@@ -35,6 +37,14 @@ test:
 test-fast:
 	@scripts/bootstrap.sh check
 	@scripts/test.sh fast
+
+conformance:
+	@scripts/bootstrap.sh test
+	@scripts/conformance.sh
+
+conformance-fixture:
+	@scripts/bootstrap.sh test
+	@scripts/conformance.sh --fixture
 
 test-genai:
 	@scripts/bootstrap.sh run

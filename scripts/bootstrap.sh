@@ -138,17 +138,24 @@ find_node() {
     node=$folder/bin/node npm=("$node" "$folder/lib/node_modules/npm/bin/npm-cli.js")
 }
 
-# A Node as `toolway-node` in the Python environment, and the packages that tests/node/package-lock.json names.
+# A Node as `toolway-node` in the Python environment, and the packages that tests in it need.
 need_node() {
-    local venv stamp modules=tests/node/node_modules
+    local venv
     venv=${TOOLWAY_PYTHON_VENV:-${CARGO_TARGET_DIR:-target}/python-venv}
     find_node "$venv"
     ln -sfn "$node" "$venv/bin/toolway-node"
-    stamp="$(cksum <tests/node/package-lock.json) $("$node" --version)"
+    need_node_packages tests/node
+    need_node_packages tests/conformance
+}
+
+# need_node_packages FOLDER: what its package-lock.json names.
+need_node_packages() {
+    local modules=$1/node_modules stamp
+    stamp="$(cksum <"$1/package-lock.json") $("$node" --version)"
     [ "$(cat "$modules/toolway-stamp" 2>/dev/null)" = "$stamp" ] && return 0
-    say "installing what tests/node/package-lock.json names"
-    (cd tests/node && "${npm[@]}" ci --silent >&2) ||
-        fail "npm could not install what tests/node/package-lock.json names" "is the package registry reachable?"
+    say "installing what $1/package-lock.json names"
+    (cd "$1" && "${npm[@]}" ci --silent >&2) ||
+        fail "npm could not install what $1/package-lock.json names" "is the package registry reachable?"
     printf '%s' "$stamp" >"$modules/toolway-stamp"
 }
 

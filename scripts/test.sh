@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the checks and closes with one line, 'N passed, N failed': tests of cargo, pytest and Maven together, and one
-# failure more for each step that could not run them (formatting, lints, a build).
+# Runs the checks and closes with one line, 'N passed, N failed': tests of cargo, pytest, the conformance suite of MCP
+# and Maven together, and one failure more for each step that could not run them (formatting, lints, a build).
 #
 #   scripts/test.sh all    everything
 #   scripts/test.sh fast   without the end-to-end, Python and Java parts
@@ -85,6 +85,16 @@ python_tests() {
     rm -f "$report"
 }
 
+# conformance_tests NAME: the conformance suite of MCP, one test for each scenario that is required.
+conformance_tests() {
+    title "$1"
+    local report=$log.xml status
+    scripts/conformance.sh --junit "$report"
+    status=$?
+    count_reports "$1" "$status" "$report"
+    rm -f "$report"
+}
+
 # java_tests NAME: all modules of android/, its results read from the reports of Maven's runner. Maven asks no
 # registry for what it has had before.
 java_tests() {
@@ -132,6 +142,7 @@ if [ "$mode" = all ]; then
     # The bodies that the Python tests hold against the official SDKs.
     check "request bodies" cargo build $locked --package toolway-models --example bodies
     python_tests "tests in Python"
+    conformance_tests "conformance of MCP"
     check "Android's library in Rust" cargo build $locked --package toolway-android-jni
     check "apps for Android" scripts/android.sh
     check "what is in the apps for Android" scripts/check-android.sh

@@ -1,0 +1,45 @@
+//! The client that the conformance suite's client legs run: the gateway's own connections to MCP servers, without the
+//! gateway around them. The suite gives the server's address as the last argument, and what the scenario needs in the
+//! environment.
+//!
+//! Whatever the scenario, it does what an agent may do with a server: connects, calls each tool, reads each resource,
+//! gets each prompt. It ends with 1 where something of that failed, which some scenarios want.
+
+#![allow(
+    deprecated,
+    reason = "logging, sampling and roots are deprecated in MCP's newest version and part of the older ones"
+)]
+
+mod browser;
+mod call;
+mod connect;
+mod person;
+mod scenario;
+mod work;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use scenario::Scenario;
+
+fn main() -> ExitCode {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let done = runtime.map_err(|error| error.to_string()).and_then(|runtime| {
+        let scenario = Scenario::from_environment()?;
+        runtime.block_on(run(&scenario))
+    });
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            let _ = writeln!(std::io::stderr(), "conformance-client: {problem}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(scenario: &Scenario) -> Result<(), String> {
+    let connected = connect::connect(scenario).await?;
+    let done = work::work(scenario, &connected).await;
+    connected.shut_down().await;
+    done
+}

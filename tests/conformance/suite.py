@@ -1,0 +1,145 @@
+"""The conformance suite: what it requires, one run of it, and what came of that."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent
+PACKAGE = FOLDER / "node_modules" / "@modelcontextprotocol" / "conformance"
+# A whole leg takes some seconds; more than this is a suite that waits for something that does not come.
+PATIENCE_S = 300
+
+
+@dataclass(frozen=True)
+class Leg:
+    """A part of the suite: a role, a revision of the specification, and how many scenarios it requires."""
+
+    role: str
+    revision: str
+    required: int
+    # Whether the suite keeps a list of what this revision requires; else its scenarios are those that apply to it.
+    frozen: bool = True
+
+    @property
+    def name(self) -> str:
+        """As it is printed."""
+        return f"{self.role} {self.revision}"
+
+    def arguments(self) -> list[str]:
+        """What tells the suite which scenarios to run."""
+        return ["--requirements" if self.frozen else "--spec-version", self.revision]
+
+
+SERVER_LEGS = [
+    Leg("server", "2025-06-18", 27, frozen=False),
+    Leg("server", "2025-11-25", 30),
+    Leg("server", "2026-07-28", 37),
+]
+CLIENT_LEGS = [
+    Leg("client", "2025-11-25", 18),
+    Leg("client", "2026-07-28", 32),
+]
+
+
+@dataclass
+class Outcome:
+    """What came of one leg."""
+
+    leg: Leg
+    passed: list[str] = field(default_factory=list)
+    # By scenario: what it found.
+    failed: dict[str, list[str]] = field(default_factory=dict)
+    unscored: dict[str, list[str]] = field(default_factory=dict)
+    # All that the suite printed.
+    output: str = ""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether every scenario that is required passed."""
+        return not self.failed and len(self.passed) == self.leg.required
+
+    def line(self) -> str:
+        """The leg in one line."""
+        return f"{self.leg.name} {len(self.passed)}/{self.leg.required}"
+
+
+def requirements(revision: str) -> dict[str, list[str]]:
+    """The scenarios of a revision's list, by `server`, `client`, and the same two with `not_scored` before them. The
+    list is YAML of one simple form."""
+    found: dict[str, list[str]] = {}
+    section, scenario = "", ""
+    for line in (PACKAGE / "requirements" / f"{revision}.yaml").read_text().splitlines():
+        text = line.strip()
+        if line and not line[0].isspace() and text.endswith(":"):
+            section = text.removesuffix(":")
+        elif text.startswith("- scenario:"):
+            scenario = text.removeprefix("- scenario:").strip()
+        elif text.startswith("leg:"):
+            found.setdefault(f"not_scored {text.removeprefix('leg:').strip()}", []).append(scenario)
+        elif text.startswith("- ") and section in ("server", "client"):
+            found.setdefault(section, []).append(text.removeprefix("- "))
+    return found
+
+
+def node() -> str:
+    """The Node to use: the one that scripts/bootstrap.sh put in place."""
+    found = Path(sys.prefix) / "bin" / "toolway-node"
+    if not found.exists() or not PACKAGE.exists():
+        raise SystemExit(f"{found} or {PACKAGE} is not there\n    hint: run scripts/bootstrap.sh test")
+    return str(found)
+
+
+def run(leg: Leg, target: list[str], env: dict[str, str] | None = None, preload: Path | None = None) -> Outcome:
+    """Runs a leg. `target` tells the suite where the server is, or how the client is started."""
+    command = [node()]
+    if preload:
+        command += ["--import", str(preload)]
+    with tempfile.TemporaryDirectory(prefix="toolway-conformance-") as results:
+        command += [str(PACKAGE / "dist" / "index.js"), leg.role, *target, *leg.arguments(), "-o", results]
+        ran = subprocess.run(
+            command,
+            cwd=results,
+            # Its client under test inherits what is here, and must not take a developer's settings for its own.
+            env={k: v for k, v in os.environ.items() if not k.startswith(("TOOLWAY_", "MCP_"))} | (env or {}),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+        return judge(leg, found_in(Path(results)), ran.stdout.decode(errors="replace"))
+
+
+def found_in(results: Path) -> dict[str, list[str]]:
+    """By scenario: what it found wrong, or nothing where it passed."""
+    found = {}
+    for file in sorted(results.rglob("checks.json")):
+        # The suite names a scenario's folder after it and the time, `server-ping-2026-01-02T03-04-05-678Z`.
+        name = str(file.parent.relative_to(results)).removeprefix("server-")[: -len("-2026-01-02T03-04-05-678Z")]
+        checks = json.loads(file.read_text())
+        wrong = [check for check in checks if check["status"] in ("FAILURE", "WARNING")]
+        found[name] = [f"{check['id']}: {check.get('errorMessage') or check['description']}" for check in wrong]
+        if not wrong and not any(check["status"] == "SUCCESS" for check in checks):
+            found[name] = [f"the suite checked nothing: {check.get('errorMessage')}" for check in checks[:1]]
+    return found
+
+
+def judge(leg: Leg, found: dict[str, list[str]], output: str) -> Outcome:
+    """Holds what was found against what is required."""
+    outcome = Outcome(leg, output=output)
+    required, unscored = list(found), []
+    if leg.frozen:
+        lists = requirements(leg.revision)
+        required, unscored = lists[leg.role], lists.get(f"not_scored {leg.role}", [])
+    for scenario in required:
+        wrong = found.get(scenario, ["it did not run"])
+        if wrong:
+            outcome.failed[scenario] = wrong
+        else:
+            outcome.passed.append(scenario)
+    outcome.unscored = {scenario: found.get(scenario, ["it did not run"]) for scenario in unscored}
+    return outcome
