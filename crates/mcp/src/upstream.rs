@@ -8,18 +8,33 @@
 //! Nothing here decides who may call what, stores anything, or reads the environment; `authorize` and `secrets` are
 //! where tokens and secrets come from.
 
+mod allowed;
+mod asked;
 pub mod authorize;
+mod backoff;
+mod call;
+mod carrier;
 mod client;
 mod connection;
+mod exchange;
 mod fault;
+mod follow;
+mod frame;
+mod handshake;
+mod headers;
+mod listing;
 mod log;
+mod meta;
 mod offer;
+mod open;
 mod parts;
 mod place;
 mod run;
 pub mod secrets;
 mod server;
 mod status;
+mod told;
+mod tool;
 mod upstreams;
 mod wanted;
 

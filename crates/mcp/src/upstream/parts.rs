@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use toolway_core::{Registry, SpecCache, ToolSpec};
 use toolway_types::{Clock, Slug};
 
@@ -15,8 +16,9 @@ use super::secrets::SecretSource;
 /// [`super::http_client`] makes one that is fit for this.
 pub type HttpMaker = Arc<dyn Fn() -> Result<reqwest::Client, String> + Send + Sync>;
 
-/// Is told of a server's tools whenever they are registered: all of them, by name.
-pub type Registered = Arc<dyn Fn(&Slug, &[Arc<ToolSpec>]) + Send + Sync>;
+/// Is told of a server's tools whenever they are about to be registered: all of them, by name. They are registered when
+/// it has ended, so that what has changed can be marked before anybody sees it.
+pub type Registered = Arc<dyn Fn(Slug, Vec<Arc<ToolSpec>>) -> BoxFuture<'static, ()> + Send + Sync>;
 
 /// What the connections need from outside.
 #[derive(Clone)]

@@ -34,6 +34,10 @@ pub struct Upstream {
     wanted: Mutex<Wanted>,
     /// Something else is wanted than was.
     rewanted: Notify,
+    /// It said that it tells of changes from now on.
+    acknowledged: Notify,
+    tools_changed: Notify,
+    others_changed: Notify,
 }
 
 impl std::fmt::Debug for Upstream {
@@ -73,6 +77,9 @@ impl Upstream {
             stop: CancellationToken::new(),
             wanted: Mutex::default(),
             rewanted: Notify::new(),
+            acknowledged: Notify::new(),
+            tools_changed: Notify::new(),
+            others_changed: Notify::new(),
         })
     }
 
@@ -130,6 +137,37 @@ impl Upstream {
         &self.rewanted
     }
 
+    pub(super) fn acknowledged(&self) -> &Notify {
+        &self.acknowledged
+    }
+
+    /// Its tools have changed.
+    pub(super) fn tools_changed(&self) {
+        self.tools_changed.notify_one();
+    }
+
+    /// Waits until they have, once for all changes since it was last asked.
+    pub(super) async fn tools_have_changed(&self) {
+        self.tools_changed.notified().await;
+    }
+
+    /// Its prompts have changed.
+    pub(super) fn prompts_changed(&self) {
+        self.others_changed.notify_one();
+        self.tell(Event::PromptListChanged);
+    }
+
+    /// Its resources or templates have changed.
+    pub(super) fn resources_changed(&self) {
+        self.others_changed.notify_one();
+        self.tell(Event::ResourceListChanged);
+    }
+
+    /// Waits until its prompts or resources have changed.
+    pub(super) async fn others_have_changed(&self) {
+        self.others_changed.notified().await;
+    }
+
     pub(super) fn subscribe_events(&self) -> broadcast::Receiver<Event> {
         self.events.subscribe()
     }
@@ -172,6 +210,20 @@ impl Upstream {
         });
     }
 
+    /// It is connected to, in this way.
+    pub(super) fn connected_to(&self, connection: &Connection) {
+        self.enter(State::Connected);
+        let Some(settled) = connection.settled() else { return };
+        self.note(|status| {
+            status.transport = Some(connection.carrier().kind());
+            status.protocol_version = Some(settled.facts.protocol_version.to_string());
+            status.era = Some(settled.era);
+            status.server_name = Some(settled.facts.info.name.clone());
+            status.server_version =
+                Some(settled.facts.info.version.clone()).filter(|version| !version.is_empty());
+        });
+    }
+
     /// From now on this is the connection, or there is none.
     pub(super) fn publish(&self, connection: Option<Arc<Connection>>) {
         self.connection.send_replace(connection);
@@ -184,7 +236,9 @@ impl Upstream {
         if let Some(connection) = self.connection().filter(is_other) {
             return Ok(connection);
         }
-        if self.status.lock().state != State::Connecting && not.is_none() {
+        // One that has just ended is about to be made anew.
+        let is_under_way = self.connection().is_some() || self.status.lock().state == State::Connecting;
+        if !is_under_way {
             return Err(self.away());
         }
         let mut changes = self.connection.subscribe();

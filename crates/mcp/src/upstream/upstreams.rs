@@ -116,13 +116,13 @@ impl Drop for Upstreams {
 
 impl Offerings for Upstreams {
     fn of(&self, source: &Slug) -> Option<Arc<dyn Offering>> {
-        self.get(source).map(|upstream| upstream as Arc<dyn Offering>)
+        self.get(source).map(|upstream| Arc::new(upstream) as Arc<dyn Offering>)
     }
 
     fn all(&self) -> Vec<(Slug, Arc<dyn Offering>)> {
         let running = self.running.lock();
         let all = running.iter();
-        all.map(|(slug, running)| (slug.clone(), Arc::clone(&running.upstream) as Arc<dyn Offering>))
+        all.map(|(slug, running)| (slug.clone(), Arc::new(Arc::clone(&running.upstream)) as Arc<dyn Offering>))
             .collect()
     }
 }

@@ -1,0 +1,97 @@
+//! What a server asks for while it works on a request (the older era's `elicitation/create`,
+//! `sampling/createMessage` and `roots/list`): the client behind that request is asked, and no other.
+
+use std::sync::Arc;
+
+use rmcp::ErrorData;
+use rmcp::model::{ErrorCode, InputRequest, InputRequests};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::allowed::may_ask;
+use super::connection::Connection;
+use super::exchange::{Exchange, Origin};
+use super::frame;
+use crate::link::NoAnswer;
+
+/// The key under which the one question is asked.
+const KEY: &str = "question";
+
+/// The server wants something.
+pub(super) fn asked(
+    connection: &Arc<Connection>,
+    id: &RawValue,
+    method: &str,
+    params: Option<&RawValue>,
+    origin: Origin<'_>,
+) {
+    let Ok(room) = Arc::clone(&connection.room).try_acquire_owned() else {
+        connection.odd("it asks for more at a time than is looked at");
+        return;
+    };
+    if !matches!(method, "elicitation/create" | "sampling/createMessage" | "roots/list") {
+        let answer = match method {
+            "ping" => Ok(json!({})),
+            _ => Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("unknown method {method:?}"), None)),
+        };
+        connection.post(frame::reply(id, &answer));
+        return;
+    }
+    let exchange = connection.exchange_of(origin).filter(|exchange| exchange.may_ask());
+    let mut request = json!({"method": method});
+    if let (Value::Object(request), Some(params)) = (&mut request, params) {
+        request.insert("params".to_owned(), serde_json::from_str(params.get()).unwrap_or_default());
+    }
+    let request = serde_json::from_value::<InputRequest>(request);
+    let question = match (exchange, request) {
+        (_, Err(error)) => Err(Err(ErrorData::invalid_params(error.to_string(), None))),
+        (Some(exchange), Ok(request)) if may_ask(connection.upstream().definition(), &exchange, &request) => {
+            Ok((exchange, request))
+        }
+        _ => Err(refusal(method)),
+    };
+    let (exchange, request) = match question {
+        Ok(question) => question,
+        Err(answer) => return connection.post(frame::reply(id, &answer)),
+    };
+    let (asking, id, method) = (Arc::clone(connection), id.to_owned(), method.to_owned());
+    let of = Arc::clone(&exchange);
+    let task = tokio::spawn(async move {
+        let _room = room;
+        let answer = ask(&of, request, &method).await;
+        asking.post(frame::reply(&id, &answer));
+    });
+    exchange.asks(task.abort_handle());
+}
+
+/// Asks the client behind a request.
+async fn ask(exchange: &Exchange, request: InputRequest, method: &str) -> Result<Value, ErrorData> {
+    let Some(client) = &exchange.client else { return refusal(method) };
+    if let Some(call) = &exchange.call {
+        call.wait_for_person();
+    }
+    let answers = client.ask(InputRequests::from([(KEY.to_owned(), request)])).await;
+    if let Some(call) = &exchange.call {
+        call.resume();
+    }
+    match answers {
+        Ok(mut answers) => answers
+            .remove(KEY)
+            .ok_or_else(|| ErrorData::internal_error("the client answered something else", None)),
+        Err(NoAnswer::CannotBeAsked | NoAnswer::Gone | NoAnswer::TooMany) => refusal(method),
+        Err(NoAnswer::TooLate) if method == "elicitation/create" => refusal(method),
+        Err(late @ NoAnswer::TooLate) => Err(ErrorData::internal_error(late.to_string(), None)),
+    }
+}
+
+/// The answer where nobody is asked: to a question for a person that nobody said yes or no, to others that this can't
+/// be asked here.
+fn refusal(method: &str) -> Result<Value, ErrorData> {
+    match method {
+        "elicitation/create" => Ok(json!({"action": "cancel"})),
+        _ => {
+            let message = format!("{method} can't be asked of whoever made this request");
+            Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None))
+        }
+    }
+}

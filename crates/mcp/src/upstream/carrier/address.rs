@@ -1,0 +1,156 @@
+//! A server's address: requests to it carry the headers that its owner wants and the token that it wants.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use reqwest::{Request, Response, Url};
+use secrecy::{ExposeSecret, SecretString};
+use toolway_types::Slug;
+
+use super::body;
+use crate::upstream::authorize::{Authorizer, Retry};
+use crate::upstream::fault::Fault;
+
+/// What answers may be.
+pub(in crate::upstream) const JSON: &str = "application/json";
+pub(in crate::upstream) const EVENTS: &str = "text/event-stream";
+/// How often a request that was refused for want of authorization is sent again.
+const MAX_CHALLENGES: usize = 2;
+/// Headers that are the transport's own.
+const OWN_HEADERS: &[&str] =
+    &["accept", "content-type", "content-length", "host", "connection", "transfer-encoding"];
+
+/// Where a server is.
+pub(in crate::upstream) struct Address {
+    client: reqwest::Client,
+    url: Url,
+    /// Those of every request.
+    headers: HeaderMap,
+    slug: Slug,
+    authorizer: Arc<dyn Authorizer>,
+}
+
+impl std::fmt::Debug for Address {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Address").field("slug", &self.slug).finish_non_exhaustive()
+    }
+}
+
+impl Address {
+    /// # Errors
+    /// Where the address or a header can't be used.
+    pub(in crate::upstream) fn new(
+        client: reqwest::Client,
+        url: &str,
+        headers: Vec<(String, SecretString)>,
+        slug: Slug,
+        authorizer: Arc<dyn Authorizer>,
+    ) -> Result<Self, Fault> {
+        let url = Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+        let url = url.ok_or_else(|| {
+            Fault::Definition("its address has not the form http://… or https://…".to_owned())
+        })?;
+        let mut all = HeaderMap::with_capacity(headers.len());
+        for (name, value) in headers {
+            let parsed = HeaderName::from_bytes(name.as_bytes()).ok();
+            let parsed = parsed.filter(|name| !OWN_HEADERS.contains(&name.as_str()));
+            let parsed = parsed.filter(|name| !name.as_str().starts_with("mcp-"));
+            let parsed = parsed
+                .ok_or_else(|| Fault::Definition(format!("the header {name:?} can't be set")))?;
+            let mut value = HeaderValue::from_str(value.expose_secret())
+                .map_err(|_| Fault::Definition(format!("the header {name:?} can't have this value")))?;
+            value.set_sensitive(true);
+            all.insert(parsed, value);
+        }
+        Ok(Self { client, url, headers: all, slug, authorizer })
+    }
+
+    pub(in crate::upstream) fn url(&self) -> &Url {
+        &self.url
+    }
+
+    /// Sends a request with these headers beside its own. Any answer but a refusal for want of authorization is one.
+    pub(in crate::upstream) async fn send(
+        &self,
+        method: Method,
+        url: &Url,
+        headers: &HeaderMap,
+        body: Option<Bytes>,
+    ) -> Result<Response, Fault> {
+        let mut challenges = 0;
+        loop {
+            let mut request = Request::new(method.clone(), url.clone());
+            self.dress(request.headers_mut(), headers).await?;
+            if let Some(body) = &body {
+                request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
+                *request.body_mut() = Some(body.clone().into());
+            }
+            let response = self.client.execute(request).await.map_err(|error| of_transport(&error))?;
+            let status = response.status();
+            let challenge = response.headers().get(WWW_AUTHENTICATE);
+            let is_challenge = status == StatusCode::UNAUTHORIZED
+                || (status == StatusCode::FORBIDDEN && challenge.is_some());
+            // A key that the owner gave is not for the authorizer to mend.
+            if !is_challenge || self.headers.contains_key(AUTHORIZATION) {
+                return Ok(response);
+            }
+            let challenge = challenge.and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
+            let said = body::excerpt(response).await;
+            challenges += 1;
+            if challenges > MAX_CHALLENGES {
+                return Err(Fault::NeedsLogin(said));
+            }
+            let answer = self.authorizer.challenged(&self.slug, self.url.as_str(), &challenge, status).await;
+            match answer {
+                Ok(Retry::Again) => {}
+                Ok(Retry::NeedsLogin) => return Err(Fault::NeedsLogin(said)),
+                Err(error) => return Err(Fault::NeedsLogin(error.to_string())),
+            }
+        }
+    }
+
+    async fn dress(&self, all: &mut HeaderMap, headers: &HeaderMap) -> Result<(), Fault> {
+        all.reserve(self.headers.len() + headers.len() + 3);
+        all.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+        all.extend(self.headers.iter().map(|(name, value)| (name.clone(), value.clone())));
+        all.extend(headers.iter().map(|(name, value)| (name.clone(), value.clone())));
+        if self.headers.contains_key(AUTHORIZATION) {
+            return Ok(());
+        }
+        let token = self.authorizer.token(&self.slug, self.url.as_str()).await;
+        let token = token.map_err(|error| Fault::NeedsLogin(error.to_string()))?;
+        if let Some(token) = token {
+            let value = HeaderValue::try_from(format!("Bearer {}", token.expose_secret()));
+            let mut value =
+                value.map_err(|_| Fault::NeedsLogin("its token is no header's value".to_owned()))?;
+            value.set_sensitive(true);
+            all.insert(AUTHORIZATION, value);
+        }
+        Ok(())
+    }
+}
+
+/// Whether an answer has this media type.
+pub(in crate::upstream) fn is_type(response: &Response, wanted: &str) -> bool {
+    let value = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let media = value.and_then(|value| value.split(';').next());
+    media.is_some_and(|media| media.trim().eq_ignore_ascii_case(wanted))
+}
+
+/// Why there is no answer. Addresses may hold keys, so they are left out.
+pub(in crate::upstream) fn of_transport(error: &reqwest::Error) -> Fault {
+    let mut words = Vec::new();
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        words.push(cause.to_string());
+        source = cause.source();
+    }
+    let words = match words.last() {
+        Some(last) if words.len() > 1 && !last.is_empty() => last.clone(),
+        Some(only) => only.clone(),
+        None => "the request failed".to_owned(),
+    };
+    if error.is_connect() { Fault::Unreachable(words) } else { Fault::Lost(words) }
+}

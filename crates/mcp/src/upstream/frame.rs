@@ -1,0 +1,116 @@
+//! JSON-RPC messages as text, so that what is in them stays as it was written.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use bytes::Bytes;
+use rmcp::ErrorData;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+/// A request.
+pub(super) fn request(id: u64, method: &str, params: &str) -> Bytes {
+    let mut frame = String::with_capacity(64 + method.len() + params.len());
+    let _ = write!(frame, r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#);
+    frame.into()
+}
+
+/// A notification.
+pub(super) fn notification(method: &str, params: Option<&str>) -> Bytes {
+    let mut frame = format!(r#"{{"jsonrpc":"2.0","method":"{method}""#);
+    if let Some(params) = params {
+        frame.push_str(r#","params":"#);
+        frame.push_str(params);
+    }
+    frame.push('}');
+    frame.into()
+}
+
+/// That a request is not waited for any more.
+pub(super) fn cancelled(id: u64) -> Bytes {
+    let params = format!(r#"{{"requestId":{id},"reason":"nobody waits for it any more"}}"#);
+    notification("notifications/cancelled", Some(&params))
+}
+
+/// The answer to a server's request.
+pub(super) fn reply<T: Serialize>(id: &RawValue, answer: &Result<T, ErrorData>) -> Bytes {
+    #[derive(Serialize)]
+    struct Reply<'a, T> {
+        jsonrpc: &'static str,
+        id: &'a RawValue,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        result: Option<&'a T>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error: Option<&'a ErrorData>,
+    }
+    let reply = Reply { jsonrpc: "2.0", id, result: answer.as_ref().ok(), error: answer.as_ref().err() };
+    serde_json::to_vec(&reply).unwrap_or_default().into()
+}
+
+/// What came.
+#[derive(Debug)]
+pub(super) enum Incoming<'a> {
+    /// The result of a request.
+    Result(u64, &'a RawValue),
+    /// The refusal of a request; without an id where the server could not read it.
+    Error(Option<u64>, ErrorData),
+    /// The server wants something.
+    Request(&'a RawValue, Cow<'a, str>, Option<&'a RawValue>),
+    /// The server says something.
+    Notification(Cow<'a, str>, Option<&'a RawValue>),
+}
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow, default)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    method: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    params: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    result: Option<&'a RawValue>,
+    #[serde(default)]
+    error: Option<ErrorData>,
+}
+
+/// Reads one message.
+///
+/// # Errors
+/// Where it is none, in words.
+pub(super) fn read(text: &[u8]) -> Result<Incoming<'_>, String> {
+    let envelope: Envelope<'_> = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+    match envelope {
+        Envelope { id: Some(id), method: Some(method), params, .. } => {
+            Ok(Incoming::Request(id, method, params))
+        }
+        Envelope { method: Some(method), params, .. } => Ok(Incoming::Notification(method, params)),
+        Envelope { id, error: Some(error), .. } => Ok(Incoming::Error(id.and_then(number), error)),
+        Envelope { id: Some(id), result: Some(result), .. } => match number(id) {
+            Some(id) => Ok(Incoming::Result(id, result)),
+            None => Err(format!("it answers {id}, which nobody asked")),
+        },
+        _ => Err("it is neither a request, a notification nor an answer".to_owned()),
+    }
+}
+
+/// Reads a message, or several in an array (as 2025-03-26 allows), and gives each to `each`.
+///
+/// # Errors
+/// As [`read`]; those before it have been given.
+pub(super) fn read_all<'a>(text: &'a [u8], mut each: impl FnMut(Incoming<'a>)) -> Result<(), String> {
+    if text.trim_ascii_start().first() != Some(&b'[') {
+        each(read(text)?);
+        return Ok(());
+    }
+    let several: Vec<&RawValue> = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+    several.into_iter().try_for_each(|one| read(one.get().as_bytes()).map(&mut each))
+}
+
+/// Ours are numbers. Some servers give them back as strings.
+fn number(id: &RawValue) -> Option<u64> {
+    id.get().trim_matches('"').parse().ok()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,143 @@
+//! The headers that repeat parts of a request (2026-07-28, "Standard request headers" and "Custom headers from tool
+//! parameters"), so that what stands between client and server need not read bodies.
+
+use std::collections::HashSet;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use http::{HeaderName, HeaderValue};
+use serde_json::{Map, Value};
+
+/// What marks a property in a schema.
+const MARK: &str = "x-mcp-header";
+/// Schemas are looked at no deeper.
+const MAX_DEPTH: usize = 64;
+
+/// A parameter that is repeated in a header.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Param {
+    /// The properties that lead to it.
+    path: Vec<String>,
+    header: HeaderName,
+}
+
+/// The parameters of a tool that are repeated in headers.
+///
+/// # Errors
+/// What is wrong with a mark. Clients must not offer such a tool.
+pub(super) fn params(schema: &Value) -> Result<Vec<Param>, String> {
+    let mut found = Finder::default();
+    if let Value::Object(schema) = schema {
+        if schema.contains_key(MARK) {
+            return Err(format!("{MARK} marks the whole schema, and not a property"));
+        }
+        found.schema(schema, &mut Vec::new(), true, 0)?;
+    }
+    Ok(found.params)
+}
+
+#[derive(Default)]
+struct Finder {
+    params: Vec<Param>,
+    seen: HashSet<String>,
+}
+
+impl Finder {
+    /// Looks through a schema. `reached` says whether properties alone lead to it from the root.
+    fn schema(
+        &mut self,
+        schema: &Map<String, Value>,
+        path: &mut Vec<String>,
+        reached: bool,
+        depth: usize,
+    ) -> Result<(), String> {
+        if depth > MAX_DEPTH {
+            return Ok(());
+        }
+        for (key, value) in schema {
+            match key.as_str() {
+                MARK if reached => self.mark(schema, value, path)?,
+                MARK => return Err(format!("{MARK} stands where properties alone do not lead")),
+                "properties" => {
+                    for (name, property) in value.as_object().into_iter().flatten() {
+                        path.push(name.clone());
+                        self.value(property, path, reached, depth)?;
+                        path.pop();
+                    }
+                }
+                "$defs" | "definitions" | "dependencies" | "dependentSchemas" | "patternProperties" => {
+                    for (_, schema) in value.as_object().into_iter().flatten() {
+                        self.value(schema, path, false, depth)?;
+                    }
+                }
+                // Data, and no schemas.
+                "default" | "const" | "enum" | "examples" | "dependentRequired" => {}
+                _ => self.value(value, path, false, depth)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn value(
+        &mut self,
+        value: &Value,
+        path: &mut Vec<String>,
+        reached: bool,
+        depth: usize,
+    ) -> Result<(), String> {
+        match value {
+            Value::Object(schema) => self.schema(schema, path, reached, depth + 1),
+            Value::Array(several) => {
+                several.iter().try_for_each(|one| self.value(one, path, false, depth + 1))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn mark(&mut self, schema: &Map<String, Value>, mark: &Value, path: &[String]) -> Result<(), String> {
+        let of = path.join(".");
+        let Value::String(name) = mark else { return Err(format!("{MARK} of {of} is no text")) };
+        if name.is_empty() {
+            return Err(format!("{MARK} of {of} is empty"));
+        }
+        let header = HeaderName::from_bytes(format!("mcp-param-{name}").as_bytes());
+        let header = header.map_err(|_| format!("{MARK} of {of} is no name of a header: {name:?}"))?;
+        if !self.seen.insert(name.to_ascii_lowercase()) {
+            return Err(format!("{MARK} {name:?} stands twice"));
+        }
+        let kind = schema.get("type").and_then(Value::as_str);
+        if !matches!(kind, Some("string" | "integer" | "boolean")) {
+            return Err(format!("{MARK} of {of} marks what is neither text, integer nor boolean"));
+        }
+        self.params.push(Param { path: path.to_vec(), header });
+        Ok(())
+    }
+}
+
+/// The headers for these arguments. What is absent or null has none.
+pub(super) fn of_arguments(params: &[Param], arguments: &Value) -> Vec<(HeaderName, HeaderValue)> {
+    let of = |param: &Param| {
+        let found = param.path.iter().try_fold(arguments, |value, key| value.get(key))?;
+        let text = match found {
+            Value::String(text) => text.clone(),
+            Value::Bool(_) | Value::Number(_) => found.to_string(),
+            _ => return None,
+        };
+        Some((param.header.clone(), value(&text)?))
+    };
+    params.iter().filter_map(of).collect()
+}
+
+/// A value as a header carries it: as it is, or in base64 where it could not come through.
+pub(super) fn value(text: &str) -> Option<HeaderValue> {
+    let is_plain = text.bytes().all(|byte| (0x20..=0x7e).contains(&byte))
+        && text.trim_matches([' ', '\t']).len() == text.len()
+        && !(text.starts_with("=?base64?") && text.ends_with("?="));
+    if is_plain {
+        return HeaderValue::from_str(text).ok();
+    }
+    HeaderValue::try_from(format!("=?base64?{}?=", BASE64_STANDARD.encode(text))).ok()
+}
+
+#[cfg(test)]
+mod tests;

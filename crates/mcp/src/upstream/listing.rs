@@ -1,0 +1,186 @@
+//! The tools of a server: listed page by page, their specs taken as the server wrote them. What can't be used is left
+//! out with the reason, and takes nothing else with it.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use toolway_core::{SpecCache, ToolSpec};
+use toolway_types::{RawJson, SpecDocument};
+
+use super::carrier::Carrier;
+use super::connection::Connection;
+use super::fault::Fault;
+use super::headers::{self, Param};
+use super::status::LeftOut;
+
+/// Most tools that are told of one by one where they are left out.
+const MAX_LEFT_OUT: usize = 100;
+/// How much of a name is shown there, in characters.
+const MAX_NAME: usize = 128;
+
+/// What a server's list came to.
+#[derive(Debug, Default)]
+pub(super) struct Listing {
+    /// What can be used, by name.
+    pub(super) tools: Vec<(Arc<ToolSpec>, Vec<Param>)>,
+    /// What can't.
+    pub(super) left_out: Vec<LeftOut>,
+}
+
+/// Lists the tools of a server.
+pub(super) async fn list(connection: &Arc<Connection>) -> Result<Listing, Fault> {
+    let has_tools = connection.settled().is_some_and(|settled| settled.facts.capabilities.tools.is_some());
+    if !has_tools {
+        return Ok(Listing::default());
+    }
+    let raw = pages(connection, "tools/list", "tools").await?;
+    let parts = connection.upstream().parts();
+    let (specs, most, bytes) = (Arc::clone(&parts.specs), parts.settings.tools, parts.settings.message_bytes);
+    let marks_count = connection.is_stateless() && matches!(connection.carrier(), Carrier::Http(_));
+    // Schemas are compiled, which may take a while.
+    let work = move || compile(&specs, &raw, most, bytes, marks_count);
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|error| Fault::Malformed(format!("its tools can't be read: {error}")))
+}
+
+/// How many items a list has.
+pub(super) async fn count(
+    connection: &Arc<Connection>,
+    method: &'static str,
+    items: &'static str,
+) -> Result<usize, Fault> {
+    Ok(pages(connection, method, items).await?.len())
+}
+
+/// All items of a list, as they were written.
+async fn pages(
+    connection: &Arc<Connection>,
+    method: &'static str,
+    items: &'static str,
+) -> Result<Vec<RawJson>, Fault> {
+    let mut all = Vec::new();
+    let mut seen = HashSet::new();
+    let mut cursor: Option<String> = None;
+    let most = connection.upstream().parts().settings.pages;
+    let mut bytes = 0;
+    for _ in 0..most {
+        let members = match &cursor {
+            Some(cursor) => format!(r#""cursor":{}"#, serde_json::to_string(cursor).unwrap_or_default()),
+            None => String::new(),
+        };
+        let raw = connection.ask(method, None, &members).await?;
+        bytes += raw.get().len();
+        if bytes > connection.limit() {
+            return Err(Fault::TooLarge(connection.limit()));
+        }
+        let malformed =
+            |error: serde_json::Error| Fault::Malformed(format!("its answer to {method} can't be read: {error}"));
+        let page: HashMap<String, &RawValue> = raw.to().map_err(malformed)?;
+        let listed: Vec<&RawValue> = match page.get(items) {
+            Some(listed) => serde_json::from_str(listed.get()).map_err(malformed)?,
+            None => return Err(Fault::Malformed(format!("its answer to {method} has no {items}"))),
+        };
+        all.extend(listed.into_iter().map(|item| RawJson::from(item.to_owned())));
+        let next = page.get("nextCursor").map(|next| serde_json::from_str::<Option<String>>(next.get()));
+        cursor = next.transpose().map_err(malformed)?.flatten();
+        match &cursor {
+            None => return Ok(all),
+            Some(cursor) if !seen.insert(cursor.clone()) => {
+                return Err(Fault::Malformed(format!("its answers to {method} lead back to an earlier page")));
+            }
+            Some(_) => {}
+        }
+    }
+    Err(Fault::Malformed(format!("its answers to {method} have more than {most} pages")))
+}
+
+fn compile(specs: &SpecCache, raw: &[RawJson], most: usize, bytes: usize, marks_count: bool) -> Listing {
+    let mut listing = Listing::default();
+    let mut seen = HashSet::new();
+    let mut bytes_left = bytes;
+    for raw in raw {
+        let tool = read(specs, raw, marks_count).and_then(|(spec, params)| {
+            if !seen.insert(spec.name().clone()) {
+                return Err("the list has a tool of this name already".to_owned());
+            }
+            if listing.tools.len() == most {
+                return Err(format!("a server may have {most} tools"));
+            }
+            bytes_left = bytes_left
+                .checked_sub(raw.get().len())
+                .ok_or_else(|| format!("the tools of a server may take {bytes} bytes"))?;
+            Ok((spec, params))
+        });
+        match tool {
+            Ok(tool) => listing.tools.push(tool),
+            Err(reason) if listing.left_out.len() < MAX_LEFT_OUT => {
+                listing.left_out.push(LeftOut { name: name_of(raw), reason });
+            }
+            Err(_) => {}
+        }
+    }
+    listing.tools.sort_by(|(one, _), (other, _)| one.name().cmp(other.name()));
+    listing
+}
+
+fn read(specs: &SpecCache, raw: &RawJson, marks_count: bool) -> Result<(Arc<ToolSpec>, Vec<Param>), String> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Listed {
+        name: String,
+        #[serde(default)]
+        title: Option<String>,
+        #[serde(default)]
+        description: Option<String>,
+        #[serde(default)]
+        input_schema: Option<RawJson>,
+        #[serde(default)]
+        output_schema: Option<RawJson>,
+        #[serde(default)]
+        annotations: Option<RawJson>,
+        #[serde(default)]
+        execution: Option<Execution>,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Execution {
+        #[serde(default)]
+        task_support: Option<String>,
+    }
+    let listed: Listed = raw.to().map_err(|error| format!("it is not a tool: {error}"))?;
+    if listed.execution.and_then(|execution| execution.task_support).as_deref() == Some("required") {
+        return Err("it can only be called as a task, and tasks can't be followed here".to_owned());
+    }
+    let params = match &listed.input_schema {
+        Some(schema) if marks_count && schema.get().contains("x-mcp-header") => {
+            headers::params(&schema.to_value())?
+        }
+        _ => Vec::new(),
+    };
+    let document = SpecDocument {
+        description: listed.description,
+        parameters: listed.input_schema,
+        title: listed.title,
+        output_schema: listed.output_schema,
+        annotations: listed.annotations,
+        ..SpecDocument::named(listed.name)
+    };
+    let spec = specs.compile(document).map_err(|bad| bad.to_string())?;
+    Ok((spec, params))
+}
+
+/// The name of what was left out, as its server gave it.
+fn name_of(raw: &RawJson) -> String {
+    #[derive(Deserialize)]
+    struct Named {
+        name: String,
+    }
+    let name = raw.to::<Named>().map(|named| named.name).unwrap_or_default();
+    name.chars().take(MAX_NAME).collect()
+}
+
+#[cfg(test)]
+mod tests;

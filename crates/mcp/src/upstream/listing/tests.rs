@@ -1,0 +1,57 @@
+use super::*;
+
+fn listing(tools: &[&str]) -> Listing {
+    let raw: Vec<_> = tools.iter().map(|tool| RawJson::parse(tool).unwrap()).collect();
+    compile(&SpecCache::default(), &raw, 3, 10_000, true)
+}
+
+#[test]
+fn specs_are_the_bytes_that_the_server_wrote() {
+    let listing = listing(&[
+        r#"{"name":"t","title":"T","description":"d","inputSchema":{"type":"object","$defs":{"x":{"minimum":1.0}},"$anchor":"a"},"outputSchema":{"type":"object","b":1e2},"annotations":{"readOnlyHint":true,"x":0.10}}"#,
+    ]);
+    let document = listing.tools[0].0.document();
+    let raw = |raw: &Option<RawJson>| raw.as_ref().unwrap().get().to_owned();
+    assert_eq!(
+        raw(&document.parameters),
+        r#"{"type":"object","$defs":{"x":{"minimum":1.0}},"$anchor":"a"}"#
+    );
+    assert_eq!(raw(&document.output_schema), r#"{"type":"object","b":1e2}"#);
+    assert_eq!(raw(&document.annotations), r#"{"readOnlyHint":true,"x":0.10}"#);
+    assert_eq!((document.title.as_deref(), document.description.as_deref()), (Some("T"), Some("d")));
+}
+
+#[test]
+fn m3_one_bad_tool_is_left_out_and_the_rest_stay() {
+    let long = format!(r#"{{"name":"{}"}}"#, "x".repeat(300));
+    let listing = listing(&[
+        r#"{"name":"good","inputSchema":{"type":"object"}}"#,
+        r#"{"name":"bad_type","inputSchema":{"type":"array"}}"#,
+        r#"{"name":"bad_schema","inputSchema":{"type":"object","properties":{"a":{"type":5}}}}"#,
+        r#"{"name":"good","inputSchema":{"type":"object"}}"#,
+        r#"{"name":""}"#,
+        &long,
+        r#"{"nam":"e"}"#,
+        "7",
+        r#"{"name":"marked","inputSchema":{"type":"object","x-mcp-header":"X"}}"#,
+        r#"{"name":"tasks","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}}"#,
+        r#"{"name":"root_any_of","inputSchema":{"type":"object","anyOf":[{"required":["a"]}]}}"#,
+    ]);
+    let names: Vec<_> = listing.tools.iter().map(|(spec, _)| spec.name().as_str()).collect();
+    assert_eq!(names, ["good", "root_any_of"]);
+    let left_out: Vec<_> = listing.left_out.iter().map(|tool| tool.name.chars().take(10).collect::<String>()).collect();
+    let long = "x".repeat(10);
+    assert_eq!(left_out, ["bad_type", "bad_schema", "good", "", &long, "", "", "marked", "tasks"]);
+    assert!(listing.left_out.iter().all(|tool| !tool.reason.is_empty() && tool.name.chars().count() <= MAX_NAME));
+}
+
+#[test]
+fn lists_are_bounded() {
+    let tools: Vec<_> = (0..200).map(|number| format!(r#"{{"name":"t{number}"}}"#)).collect();
+    let tools: Vec<_> = tools.iter().map(String::as_str).collect();
+    let listing = listing(&tools);
+    assert_eq!((listing.tools.len(), listing.left_out.len()), (3, MAX_LEFT_OUT));
+    let large = format!(r#"{{"name":"large","description":"{}"}}"#, "x".repeat(10_000));
+    let listing = self::listing(&[&large, r#"{"name":"small"}"#]);
+    assert_eq!((listing.tools.len(), listing.left_out[0].name.as_str()), (1, "large"));
+}

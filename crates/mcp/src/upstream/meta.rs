@@ -1,0 +1,113 @@
+//! The `_meta` of requests: where to report progress, in the newer era who asks and what they can do, and what the
+//! client of the gateway put there.
+
+use std::fmt::Write as _;
+
+use rmcp::model::{ClientCapabilities, Implementation, LoggingLevel};
+use serde_json::{Map, Value};
+
+use super::status::Era;
+
+/// What is MCP's own there, and is between two neighbours only.
+const OWN: &str = "io.modelcontextprotocol/";
+/// Where progress is reported to: a name that each neighbour gives by itself.
+const PROGRESS: &str = "progressToken";
+
+/// Writes `_meta`.
+#[derive(Debug)]
+pub(super) struct Meta {
+    /// Version and name of this client, as members.
+    who: String,
+    info: Implementation,
+}
+
+impl Meta {
+    pub(super) fn new(name: &str, version: &str) -> Self {
+        let info = Implementation::new(name, version);
+        let written = serde_json::to_string(&info).unwrap_or_default();
+        let who = format!(r#""{OWN}protocolVersion":"2026-07-28","{OWN}clientInfo":{written}"#);
+        Self { who, info }
+    }
+
+    /// Who this client is.
+    pub(super) fn info(&self) -> &Implementation {
+        &self.info
+    }
+
+    /// Writes the member `_meta`.
+    pub(super) fn write(
+        &self,
+        to: &mut String,
+        progress: Option<u64>,
+        era: Option<Era>,
+        client: Option<(&Map<String, Value>, &ClientCapabilities)>,
+        level: Option<LoggingLevel>,
+    ) {
+        to.push_str(r#""_meta":{"#);
+        let start = to.len();
+        if let Some(id) = progress {
+            let _ = write!(to, r#""{PROGRESS}":{id},"#);
+        }
+        if era == Some(Era::Stateless) {
+            to.push_str(&self.who);
+            let _ = write!(to, r#","{OWN}clientCapabilities":"#);
+            match client {
+                Some((_, can)) => to.push_str(&serde_json::to_string(can).unwrap_or_else(|_| "{}".to_owned())),
+                None => to.push_str("{}"),
+            }
+            to.push(',');
+            if let Some(level) = level.and_then(|level| serde_json::to_string(&level).ok()) {
+                let _ = write!(to, r#""{OWN}logLevel":{level},"#);
+            }
+        }
+        for (key, value) in client.iter().flat_map(|(meta, _)| meta.iter()) {
+            if key != PROGRESS && !key.starts_with(OWN) {
+                let key = serde_json::to_string(key).unwrap_or_default();
+                let _ = write!(to, "{key}:{value},");
+            }
+        }
+        if to.len() > start {
+            to.pop();
+        }
+        to.push('}');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn says_who_asks_and_keeps_what_the_client_said() {
+        let meta = Meta::new("toolway", "1.2.3");
+        let given: Map<String, Value> = serde_json::from_str(
+            r#"{"progressToken":"theirs","io.modelcontextprotocol/clientInfo":{"name":"x"},"traceparent":"00-1"}"#,
+        )
+        .unwrap();
+        let can = ClientCapabilities::builder().enable_elicitation().build();
+        let written = |era, level| {
+            let mut to = String::from("{");
+            meta.write(&mut to, Some(7), era, Some((&given, &can)), level);
+            to.push('}');
+            serde_json::from_str::<Value>(&to).unwrap()
+        };
+        assert_eq!(
+            written(Some(Era::Handshake), Some(LoggingLevel::Info)),
+            serde_json::json!({"_meta": {"progressToken": 7, "traceparent": "00-1"}})
+        );
+        assert_eq!(
+            written(Some(Era::Stateless), Some(LoggingLevel::Info)),
+            serde_json::json!({"_meta": {
+                "progressToken": 7,
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientInfo": {"name": "toolway", "version": "1.2.3"},
+                "io.modelcontextprotocol/clientCapabilities": can,
+                "io.modelcontextprotocol/logLevel": "info",
+                "traceparent": "00-1",
+            }})
+        );
+        let mut nothing = String::new();
+        meta.write(&mut nothing, None, None, None, None);
+        assert_eq!(nothing, r#""_meta":{}"#);
+    }
+}

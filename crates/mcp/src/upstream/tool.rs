@@ -1,0 +1,109 @@
+//! A tool of a server, as the engine runs it.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use toolway_core::{Arguments, CallContext, Tool, ToolSpec};
+use toolway_types::{Code, ContentPart, RawJson, ToolError, ToolOutput};
+
+use super::call::{Request, call};
+use super::fault::Fault;
+use super::headers::{Param, of_arguments};
+use super::server::Upstream;
+use crate::link::Link;
+
+/// A tool of a server.
+pub(super) struct UpstreamTool {
+    spec: Arc<ToolSpec>,
+    /// Its name, as JSON.
+    name: String,
+    params: Vec<Param>,
+    upstream: Arc<Upstream>,
+}
+
+impl UpstreamTool {
+    pub(super) fn new(spec: Arc<ToolSpec>, params: Vec<Param>, upstream: Arc<Upstream>) -> Self {
+        let name = serde_json::to_string(spec.name()).unwrap_or_default();
+        Self { spec, name, params, upstream }
+    }
+}
+
+#[async_trait]
+impl Tool for UpstreamTool {
+    fn spec(&self) -> &Arc<ToolSpec> {
+        &self.spec
+    }
+
+    async fn execute(&self, arguments: Arguments, context: &CallContext) -> Result<ToolOutput, ToolError> {
+        let given = arguments.raw().get();
+        let request = Request {
+            method: "tools/call",
+            name: self.spec.name().as_str(),
+            members: [r#""name":"#, &self.name, r#","arguments":"#, given].concat(),
+            headers: of_arguments(&self.params, arguments.value()),
+        };
+        let client = Link::of(context);
+        let server = self.upstream.slug().as_str();
+        let raw = call(&self.upstream, request, client.as_ref(), Some(context)).await;
+        let raw = raw.map_err(|no_result| no_result.of_call(server))?;
+        let result = read(&raw).map_err(|error| {
+            Fault::Malformed(format!("its result can't be read: {error}")).of_call(server)
+        })?;
+        context.keep_original(raw);
+        result
+    }
+
+    fn marks_dispatch(&self) -> bool {
+        true
+    }
+}
+
+/// Reads a result: what the tool gave, or that it failed.
+fn read(raw: &RawJson) -> Result<Result<ToolOutput, ToolError>, serde_json::Error> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Given<'a> {
+        #[serde(borrow, default)]
+        content: Option<Vec<&'a RawValue>>,
+        #[serde(borrow, default)]
+        structured_content: Option<&'a RawValue>,
+        #[serde(default)]
+        is_error: Option<bool>,
+    }
+    let given: Given<'_> = raw.to()?;
+    let content = given.content.unwrap_or_default().into_iter().map(part).collect();
+    let structured = given.structured_content.map(|raw| RawJson::from(raw.to_owned()));
+    let output = ToolOutput { content, structured };
+    if given.is_error != Some(true) {
+        return Ok(Ok(output));
+    }
+    let text = match (output.joined_text(), &output.structured) {
+        (text, Some(structured)) if text.trim().is_empty() => structured.get().to_owned(),
+        (text, _) => text,
+    };
+    let text = if text.trim().is_empty() { "The tool failed without saying why".to_owned() } else { text };
+    Ok(Err(ToolError::new(Code::ToolFailed, text).dispatched(true)))
+}
+
+/// One part. One of a kind that is not known here is text to those who can't read it.
+fn part(raw: &RawValue) -> ContentPart {
+    #[derive(Deserialize)]
+    struct Text<'a> {
+        #[serde(rename = "type", borrow)]
+        kind: Cow<'a, str>,
+        #[serde(default)]
+        text: Option<String>,
+    }
+    if let Ok(Text { kind, text: Some(text) }) = serde_json::from_str::<Text<'_>>(raw.get())
+        && kind == "text"
+    {
+        return ContentPart::Text { text };
+    }
+    serde_json::from_str(raw.get()).unwrap_or_else(|_| ContentPart::text(raw.get()))
+}
+
+#[cfg(test)]
+mod tests;
