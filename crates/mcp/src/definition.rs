@@ -1,7 +1,15 @@
 //! What the owner says of one MCP server: where it is, and what it may do. The same form stands in `mcp.toml`, in the
 //! settings, and (but for commands) in REST.
 
+mod check;
+mod definitions;
+pub mod edit;
+mod file;
+pub mod import;
+pub mod jsonc;
+mod problem;
 mod shown;
+pub mod stored;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,6 +17,10 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use check::check_name;
+pub use definitions::{Apply, Definitions, DefinitionsParts, Place, Placed, SettingsServers};
+pub use file::{FileEntry, ServersFile};
+pub use problem::{FileProblem, Flaw};
 pub use shown::{HIDDEN, looks_secret};
 
 /// How a value begins that stands for a secret by its name.
@@ -86,6 +98,13 @@ pub struct OauthDefinition {
     /// Its secret, as `secret:NAME`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<String>,
+    /// The authorization server that this client is known to, as its metadata names itself. A server that sends
+    /// elsewhere is not followed there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issuer: Option<String>,
+    /// The https address of a client id metadata document, for authorization servers that take one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_metadata_url: Option<String>,
     /// The scopes to ask for, in the place of those that the server names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scopes: Vec<String>,

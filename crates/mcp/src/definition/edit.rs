@@ -1,0 +1,211 @@
+//! Changing the text of `mcp.toml`: what is not changed stays as it was written, with its comments and its order.
+
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TomlError, Value, value};
+
+use super::{OauthDefinition, ServerDefinition, Transport};
+
+/// What a new file begins with.
+const HEAD: &str = "# MCP servers whose tools this gateway offers.\n\n";
+
+/// Why a text can't be changed.
+#[derive(Debug, thiserror::Error)]
+pub enum CantEdit {
+    /// It is not TOML.
+    #[error("it is not TOML: {0}")]
+    NotToml(#[from] TomlError),
+    /// `servers` is written in one line.
+    #[error("`servers` is written as one value; each server needs a table [servers.NAME] of its own")]
+    NotTables,
+}
+
+/// The text with a server more, or with it in the place of the one of its name.
+///
+/// # Errors
+/// [`CantEdit`].
+pub fn with(text: &str, name: &str, definition: &ServerDefinition) -> Result<String, CantEdit> {
+    let mut document = document(text)?;
+    // What stands in a file with nothing else in it is its head, and not its end.
+    let head =
+        document.is_empty().then(|| document.trailing().as_str().unwrap_or_default().trim_end().to_owned());
+    if head.is_some() {
+        document.set_trailing("");
+    }
+    let servers = servers(&mut document)?;
+    let new = table(definition);
+    if let Some(old) = servers.get_mut(name).and_then(Item::as_table_mut) {
+        update(old, new);
+        return Ok(document.to_string());
+    }
+    let mut new = new;
+    new.decor_mut().set_prefix(match head.as_deref() {
+        None => "\n".to_owned(),
+        Some("") => HEAD.to_owned(),
+        Some(head) => format!("{head}\n\n"),
+    });
+    servers.insert(name, Item::Table(new));
+    Ok(document.to_string())
+}
+
+/// The text without the server of this name; none where there is no such server.
+///
+/// # Errors
+/// [`CantEdit`].
+pub fn without(text: &str, name: &str) -> Result<Option<String>, CantEdit> {
+    let mut document = document(text)?;
+    let servers = servers(&mut document)?;
+    let first =
+        servers.iter().filter_map(|(key, item)| Some((item.as_table()?.position()?, key.to_owned()))).min();
+    let is_first = first.is_some_and(|(_, first)| first == name);
+    let Some(removed) = servers.remove(name) else { return Ok(None) };
+    // What the file begins with is the file's, and not that of its first entry.
+    let head = removed.as_table().filter(|_| is_first).map(head_of).unwrap_or_default();
+    if !head.is_empty() {
+        let next = servers
+            .iter_mut()
+            .filter_map(|(_, item)| item.as_table_mut())
+            .min_by_key(|table| table.position());
+        if let Some(next) = next {
+            let own = prefix_of(next).trim_start_matches('\n').to_owned();
+            next.decor_mut().set_prefix(format!("{head}{own}"));
+        }
+    }
+    Ok(Some(document.to_string()))
+}
+
+fn document(text: &str) -> Result<DocumentMut, CantEdit> {
+    Ok(text.strip_prefix('\u{feff}').unwrap_or(text).parse::<DocumentMut>()?)
+}
+
+fn servers(document: &mut DocumentMut) -> Result<&mut Table, CantEdit> {
+    let found = document.entry("servers").or_insert_with(|| {
+        let mut servers = Table::new();
+        servers.set_implicit(true);
+        Item::Table(servers)
+    });
+    found.as_table_mut().ok_or(CantEdit::NotTables)
+}
+
+fn prefix_of(table: &Table) -> &str {
+    table.decor().prefix().and_then(|prefix| prefix.as_str()).unwrap_or_default()
+}
+
+/// What stands before the first entry and belongs to the file: all up to an empty line.
+fn head_of(first: &Table) -> String {
+    let prefix = prefix_of(first);
+    let at = prefix.rfind("\n\n").map_or(0, |at| at + 2);
+    prefix.get(..at).unwrap_or_default().to_owned()
+}
+
+/// Makes an entry say what another says, and leaves alone what says it already.
+fn update(old: &mut Table, new: Table) {
+    let gone: Vec<String> =
+        old.iter().map(|(key, _)| key.to_owned()).filter(|key| !new.contains_key(key)).collect();
+    for key in gone {
+        old.remove(&key);
+    }
+    for (key, mut item) in new {
+        let Some(there) = old.get_mut(&key) else {
+            old.insert(&key, item);
+            continue;
+        };
+        if meaning(there) == meaning(&item) {
+            continue;
+        }
+        if let (Some(before), Some(after)) = (there.as_value(), item.as_value_mut()) {
+            *after.decor_mut() = before.decor().clone();
+        }
+        *there = item;
+    }
+}
+
+/// What an item says, however it is written.
+fn meaning(item: &Item) -> String {
+    fn of(value: &Value) -> String {
+        match value {
+            Value::String(text) => format!("{:?}", text.value()),
+            Value::Boolean(yes) => yes.value().to_string(),
+            Value::Array(all) => format!("[{}]", all.iter().map(of).collect::<Vec<_>>().join(",")),
+            Value::InlineTable(table) => pairs(table.iter().map(|(key, value)| (key, of(value))).collect()),
+            other => other.to_string().trim().to_owned(),
+        }
+    }
+    fn pairs(mut pairs: Vec<(&str, String)>) -> String {
+        pairs.sort();
+        format!("{pairs:?}")
+    }
+    match item {
+        Item::Value(value) => of(value),
+        Item::Table(table) => pairs(table.iter().map(|(key, item)| (key, meaning(item))).collect()),
+        _ => String::new(),
+    }
+}
+
+/// A definition as an entry; only what is said stands in it.
+fn table(definition: &ServerDefinition) -> Table {
+    let ServerDefinition {
+        command,
+        args,
+        env,
+        cwd,
+        url,
+        transport,
+        headers,
+        disabled,
+        sampling,
+        roots,
+        oauth,
+    } = definition;
+    let mut table = Table::new();
+    let mut put = |field: &str, said: Option<Value>| {
+        if let Some(said) = said {
+            table.insert(field, value(said));
+        }
+    };
+    put("command", command.as_deref().map(Value::from));
+    put("args", list(args));
+    put("env", map(env));
+    put("cwd", cwd.as_ref().map(|cwd| Value::from(cwd.display().to_string())));
+    put("url", url.as_deref().map(Value::from));
+    put("transport", transport_word(*transport).map(Value::from));
+    put("headers", map(headers));
+    for (field, is_on) in [("disabled", *disabled), ("sampling", *sampling), ("roots", *roots)] {
+        put(field, is_on.then(|| Value::from(true)));
+    }
+    put("oauth", oauth.as_ref().map(oauth_table));
+    table
+}
+
+fn transport_word(transport: Transport) -> Option<&'static str> {
+    match transport {
+        Transport::Auto => None,
+        Transport::StreamableHttp => Some("streamable-http"),
+        Transport::Sse => Some("sse"),
+    }
+}
+
+fn list(texts: &[String]) -> Option<Value> {
+    (!texts.is_empty()).then(|| Value::Array(texts.iter().map(String::as_str).collect::<Array>()))
+}
+
+fn map(pairs: &std::collections::BTreeMap<String, String>) -> Option<Value> {
+    (!pairs.is_empty()).then(|| {
+        let pairs = pairs.iter().map(|(name, text)| (name.as_str(), text.as_str()));
+        Value::InlineTable(pairs.collect::<InlineTable>())
+    })
+}
+
+fn oauth_table(oauth: &OauthDefinition) -> Value {
+    let mut table = InlineTable::new();
+    for (field, text) in [("client_id", &oauth.client_id), ("client_secret", &oauth.client_secret)] {
+        if let Some(text) = text {
+            table.insert(field, text.as_str().into());
+        }
+    }
+    if let Some(scopes) = list(&oauth.scopes) {
+        table.insert("scopes", scopes);
+    }
+    Value::InlineTable(table)
+}
+
+#[cfg(test)]
+mod tests;

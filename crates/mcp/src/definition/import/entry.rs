@@ -1,0 +1,207 @@
+//! One entry of a program's file.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde_json::{Map, Value};
+use toolway_types::Slug;
+
+use super::{Import, ImportedSecret};
+use crate::definition::{SECRET_PREFIX, ServerDefinition, Transport, looks_secret};
+
+/// Fields that mean nothing here, or that say again what is known.
+const HARMLESS: &[&str] = &["name", "id", "description", "note", "enabled", "gallery", "version", "$schema"];
+/// Longest name of a secret, in bytes.
+const MAX_SECRET_NAME: usize = 64;
+
+/// The definition that an entry says, or why there is none.
+pub(super) fn read(slug: &Slug, value: &Value) -> Result<Import, String> {
+    let Value::Object(entry) = value else { return Err("it is no object".to_owned()) };
+    let mut reading = Reading {
+        slug,
+        entry,
+        left: entry.keys().map(String::as_str).filter(|key| !HARMLESS.contains(key)).collect(),
+        secrets: Vec::new(),
+        notes: Vec::new(),
+    };
+    let definition = reading.definition()?;
+    if definition.command.as_deref().is_some_and(|command| is_toolway(command, &definition.args)) {
+        return Err("it is Toolway itself".to_owned());
+    }
+    let Reading { left, secrets, mut notes, .. } = reading;
+    if !left.is_empty() {
+        notes.push(format!("not taken over: {}", left.join(", ")));
+    }
+    definition.check().map_err(|flaws| {
+        flaws.iter().map(|flaw| format!("{flaw} ({})", flaw.hint)).collect::<Vec<_>>().join("; ")
+    })?;
+    Ok(Import { slug: slug.clone(), definition, secrets, notes })
+}
+
+/// Whether a command is this very gateway, which would then be a source of itself.
+fn is_toolway(command: &str, args: &[String]) -> bool {
+    let name = command.rsplit(['/', '\\']).next().unwrap_or(command);
+    let name = name.strip_suffix(".exe").unwrap_or(name);
+    name == "toolway" && args.iter().any(|arg| arg == "mcp")
+}
+
+struct Reading<'e> {
+    slug: &'e Slug,
+    entry: &'e Map<String, Value>,
+    /// Fields that nothing was made of yet.
+    left: Vec<&'e str>,
+    secrets: Vec<ImportedSecret>,
+    notes: Vec<String>,
+}
+
+impl<'e> Reading<'e> {
+    fn definition(&mut self) -> Result<ServerDefinition, String> {
+        let kind = self.text("type")?.or(self.text("transport")?).map(|kind| kind.to_ascii_lowercase());
+        let command = self.text("command")?;
+        let addresses = ["url", "serverUrl", "httpUrl"].map(|field| (field, self.text(field)));
+        let mut url = None;
+        for (field, found) in addresses {
+            url = found?.map(|found| (field, found)).or(url);
+        }
+        let mut definition = ServerDefinition { disabled: self.is_disabled(), ..ServerDefinition::default() };
+        match (command, url) {
+            (Some(command), None) => {
+                definition.command = Some(whole("command", command)?);
+                for (at, arg) in self.list("args")?.into_iter().enumerate() {
+                    definition.args.push(whole(&format!("args[{at}]"), arg)?);
+                }
+                definition.env = self.values("env")?;
+                definition.cwd =
+                    self.text("cwd")?.map(|cwd| whole("cwd", cwd)).transpose()?.map(PathBuf::from);
+                if self.take("envFile").is_some() {
+                    self.notes.push("its envFile is not read: write what it needs into env".to_owned());
+                }
+                self.note_secret_args(&definition.args);
+            }
+            (None, Some((field, url))) => {
+                definition.url = Some(whole(field, url)?);
+                definition.headers = self.values("headers")?;
+                definition.transport = match kind.as_deref() {
+                    Some("sse") => Transport::Sse,
+                    Some("http" | "streamable-http" | "streamablehttp" | "streamable_http") => {
+                        Transport::Auto
+                    }
+                    None | Some("remote") => Transport::Auto,
+                    Some(other) => return Err(format!("its type is {other:?}, which is no way to reach it")),
+                };
+            }
+            (Some(_), Some(_)) => return Err("it has both a command and an address".to_owned()),
+            (None, None) => return Err("it has neither a command nor an address".to_owned()),
+        }
+        Ok(definition)
+    }
+
+    fn take(&mut self, field: &str) -> Option<&'e Value> {
+        self.left.retain(|left| *left != field);
+        self.entry.get(field).filter(|value| !value.is_null())
+    }
+
+    fn text(&mut self, field: &str) -> Result<Option<String>, String> {
+        match self.take(field) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.clone())),
+            Some(_) => Err(format!("its {field} is no text")),
+        }
+    }
+
+    fn list(&mut self, field: &str) -> Result<Vec<String>, String> {
+        let wrong = || format!("its {field} is no list of texts");
+        match self.take(field) {
+            None => Ok(Vec::new()),
+            Some(Value::Array(all)) => all.iter().map(|one| scalar(one).ok_or_else(wrong)).collect(),
+            Some(_) => Err(wrong()),
+        }
+    }
+
+    fn is_disabled(&mut self) -> bool {
+        let says = |value: Option<&Value>, yes: bool| value.and_then(Value::as_bool) == Some(yes);
+        says(self.take("disabled"), true) || says(self.entry.get("enabled"), false)
+    }
+
+    /// Variables or headers. What looks like a secret, and what the program would have asked for, is named.
+    fn values(&mut self, field: &str) -> Result<BTreeMap<String, String>, String> {
+        let wrong = || format!("its {field} is no object of texts");
+        let Some(value) = self.take(field) else { return Ok(BTreeMap::new()) };
+        let mut values = BTreeMap::new();
+        for (name, value) in value.as_object().ok_or_else(wrong)? {
+            let text = scalar(value).ok_or_else(wrong)?;
+            let said = self.value(field, name, text)?;
+            values.insert(name.clone(), said);
+        }
+        Ok(values)
+    }
+
+    fn value(&mut self, field: &str, name: &str, text: String) -> Result<String, String> {
+        let secret = secret_name(self.slug, name);
+        let place = format!("{field}.{name}");
+        if let Some(asked) = reference(&text) {
+            if asked != text.trim() {
+                self.notes.push(format!(
+                    "{place} was made from {asked}: keep the whole value with `toolway secrets set {secret}`"
+                ));
+            } else {
+                self.notes
+                    .push(format!("{place} came from {asked}: keep it with `toolway secrets set {secret}`"));
+            }
+            return Ok(format!("{SECRET_PREFIX}{secret}"));
+        }
+        // A header that is not plainly something else says who comes.
+        if !text.is_empty() && looks_secret(name) {
+            self.secrets.push(ImportedSecret { name: secret.clone(), field: place, value: text.into() });
+            return Ok(format!("{SECRET_PREFIX}{secret}"));
+        }
+        if text.starts_with(SECRET_PREFIX) {
+            return Err(format!("{place} begins with {SECRET_PREFIX:?}, which means something else here"));
+        }
+        Ok(text)
+    }
+
+    fn note_secret_args(&mut self, args: &[String]) {
+        let shown = ServerDefinition { args: args.to_vec(), ..ServerDefinition::default() }.shown();
+        if shown.args != args {
+            self.notes.push(
+                "an argument looks like a secret: it stands in the file, and others on this computer can see it while \
+                 the program runs"
+                    .to_owned(),
+            );
+        }
+    }
+}
+
+/// A text, or a number or a truth value, which variables often are written as.
+fn scalar(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+        _ => None,
+    }
+}
+
+/// What a program would put something else in the place of: `${input:token}`, `${env:HOME}`, `${HOME}`.
+fn reference(text: &str) -> Option<&str> {
+    let start = text.find("${")?;
+    let length = text.get(start..)?.find('}')?;
+    text.get(start..=start + length)
+}
+
+/// A text in which nothing is to be replaced.
+fn whole(field: &str, text: String) -> Result<String, String> {
+    match reference(&text) {
+        Some(asked) => {
+            Err(format!("its {field} has {asked} in it, which only that program can fill in: write it out"))
+        }
+        None => Ok(text),
+    }
+}
+
+/// The name that a secret of a server gets.
+pub(super) fn secret_name(slug: &Slug, field: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
+    let name: String = format!("mcp-{slug}-{field}").chars().map(plain).collect();
+    name.get(..MAX_SECRET_NAME).unwrap_or(&name).to_owned()
+}

@@ -1,0 +1,126 @@
+use secrecy::ExposeSecret;
+
+use super::*;
+use crate::definition::Transport;
+
+fn read_one(entry: Value) -> Result<Import, String> {
+    let text = serde_json::json!({"mcpServers": {"one": entry}}).to_string();
+    let mut found = read(&text, &BTreeSet::new()).unwrap();
+    assert_eq!(found.entries.len(), 1);
+    found.entries.remove(0).outcome
+}
+
+#[test]
+fn a_file_of_claude_desktop_is_taken_over_whole() {
+    let text = r#"{
+      "globalShortcut": "Alt+C",
+      "mcpServers": {
+        "GitHub": {
+          "command": "npx", "args": ["-y", "@modelcontextprotocol/server-github"],
+          "env": {"GITHUB_PERSONAL_ACCESS_TOKEN": "ghp_0123", "LOG_LEVEL": "debug", "PORT": 80}
+        },
+        "docs": {"type": "http", "url": "https://docs.example/mcp", "headers": {"Authorization": "Bearer t0p"}},
+        "old one": {"type": "sse", "url": "https://old.example/sse"}
+      }
+    }"#;
+    let found = read(text, &BTreeSet::new()).unwrap();
+    let names: Vec<_> = found.entries.iter().map(|entry| entry.name.as_str()).collect();
+    assert_eq!(names, ["GitHub", "docs", "old one"]);
+    let all: Vec<_> = found.entries.iter().map(|entry| entry.outcome.as_ref().unwrap()).collect();
+    assert_eq!(all[0].slug.as_str(), "github");
+    assert_eq!(all[0].definition.command.as_deref(), Some("npx"));
+    assert_eq!(all[0].definition.args, ["-y", "@modelcontextprotocol/server-github"]);
+    assert_eq!(all[0].definition.env["LOG_LEVEL"], "debug");
+    assert_eq!(all[0].definition.env["PORT"], "80");
+    let name = "mcp-github-GITHUB_PERSONAL_ACCESS_TOKEN";
+    assert_eq!(all[0].definition.env["GITHUB_PERSONAL_ACCESS_TOKEN"], format!("secret:{name}"));
+    assert_eq!(all[0].secrets[0].name, name);
+    assert_eq!(all[0].secrets[0].value.expose_secret(), "ghp_0123");
+    assert!(!format!("{found:?}").contains("ghp_0123"));
+    assert_eq!(all[1].definition.headers["Authorization"], "secret:mcp-docs-Authorization");
+    assert_eq!(all[1].secrets[0].value.expose_secret(), "Bearer t0p");
+    assert_eq!(all[2].definition.transport, Transport::Sse);
+    assert_eq!(all[2].slug.as_str(), "old-one");
+}
+
+#[test]
+fn a_file_of_vs_code_names_what_it_would_have_asked_for() {
+    let text = r#"{
+      // what is asked for
+      "inputs": [{"type": "promptString", "id": "key", "password": true}],
+      "servers": {
+        "perplexity": {"type": "stdio", "command": "npx", "args": ["-y", "server-perplexity"],
+                       "env": {"API": "${input:key}"},},
+        "remote": {"type": "http", "url": "https://x.example/mcp", "headers": {"X-Auth": "Bearer ${input:key}"}}
+      }
+    }"#;
+    let found = read(text, &BTreeSet::new()).unwrap();
+    let all: Vec<_> = found.entries.iter().map(|entry| entry.outcome.as_ref().unwrap()).collect();
+    assert_eq!(all[0].definition.env["API"], "secret:mcp-perplexity-API");
+    assert!(all[0].secrets.is_empty());
+    assert_eq!(
+        all[0].notes,
+        ["env.API came from ${input:key}: keep it with `toolway secrets set mcp-perplexity-API`"]
+    );
+    assert!(all[1].notes[0].contains("keep the whole value"), "{:?}", all[1].notes);
+}
+
+#[test]
+fn what_can_t_be_taken_over_is_said() {
+    for (entry, words) in [
+        (serde_json::json!("npx"), "no object"),
+        (serde_json::json!({}), "neither a command nor an address"),
+        (serde_json::json!({"command": "a", "url": "https://x.example"}), "both a command and an address"),
+        (serde_json::json!({"command": ["npx", "-y"]}), "its command is no text"),
+        (serde_json::json!({"command": "a", "args": "b"}), "its args is no list"),
+        (serde_json::json!({"command": "a", "env": {"A": {}}}), "its env is no object of texts"),
+        (serde_json::json!({"command": "${workspaceFolder}/run"}), "only that program can fill in"),
+        (serde_json::json!({"command": "/usr/bin/toolway", "args": ["mcp"]}), "Toolway itself"),
+        (serde_json::json!({"command": "C:\\P\\toolway.exe", "args": ["mcp"]}), "Toolway itself"),
+        (serde_json::json!({"type": "ws", "url": "https://x.example"}), "no way to reach it"),
+        (serde_json::json!({"url": "ftp://x.example"}), "no way to reach an MCP server"),
+        (serde_json::json!({"command": "./run.sh"}), "depends on the folder"),
+    ] {
+        let why = read_one(entry.clone()).expect_err("not taken over");
+        assert!(why.contains(words), "{entry}: {why}");
+    }
+    let noted =
+        read_one(serde_json::json!({"command": "a", "timeout": 5, "autoApprove": ["x"], "envFile": ".env"}));
+    let notes = noted.unwrap().notes.join("\n");
+    assert!(
+        notes.contains("envFile is not read") && notes.contains("not taken over: autoApprove, timeout"),
+        "{notes}"
+    );
+    let args = read_one(serde_json::json!({"command": "a", "args": ["--api-key", "k"]})).unwrap();
+    assert!(args.notes[0].contains("looks like a secret"));
+    assert!(read_one(serde_json::json!({"command": "a", "disabled": true})).unwrap().definition.disabled);
+}
+
+#[test]
+fn names_become_slugs_that_are_free() {
+    let text = r#"{"mcpServers": {
+        "Time": {"command": "a"}, "time": {"command": "b"}, "own": {"command": "c"}, "時計": {"command": "d"}
+    }}"#;
+    let taken = BTreeSet::from(["time".parse().unwrap()]);
+    let found = read(text, &taken).unwrap();
+    let slugs: Vec<_> =
+        found.entries.iter().map(|entry| entry.outcome.as_ref().unwrap().slug.to_string()).collect();
+    assert_eq!(slugs, ["time-2", "own-2", "time-3", "server"]);
+}
+
+#[test]
+fn a_file_without_servers_is_refused() {
+    let none = BTreeSet::new();
+    assert!(matches!(read("{", &none), Err(NotAList::NotJson(_))));
+    assert!(matches!(read("{}", &none), Err(NotAList::NoServers)));
+    assert!(matches!(read("[]", &none), Err(NotAList::NoServers)));
+    let many: Map<String, Value> =
+        (0..300).map(|n| (format!("s{n}"), serde_json::json!({"command": "a"}))).collect();
+    let text = serde_json::json!({ "mcpServers": many }).to_string();
+    assert_eq!(read(&text, &none).unwrap_err(), NotAList::TooMany(300));
+    let projects = r#"{"mcpServers": {}, "projects": {"/p": {"mcpServers": {"a": {}, "b": {}}}}}"#;
+    assert_eq!(
+        read(projects, &none).unwrap().notes,
+        ["servers of single projects are not read; there are 2"]
+    );
+}

@@ -1,0 +1,133 @@
+//! JSON with comments and trailing commas, as editors keep it, made into plain JSON of the same length: every place
+//! in one is the same place in the other.
+
+/// The text with spaces where comments and trailing commas were. What else is wrong stays wrong.
+#[must_use]
+pub fn plain(text: &str) -> String {
+    let mut out = text.as_bytes().to_vec();
+    blank_comments(&mut out);
+    blank_commas(&mut out);
+    // Comments are blanked whole, and nothing else that is not ASCII is touched.
+    String::from_utf8(out).unwrap_or_else(|_| text.to_owned())
+}
+
+/// Whether anything in it is no plain JSON.
+#[must_use]
+pub fn has_comments(text: &str) -> bool {
+    let mut out = text.as_bytes().to_vec();
+    blank_comments(&mut out);
+    out != text.as_bytes()
+}
+
+fn blank_comments(text: &mut [u8]) {
+    let mut at = if text.starts_with("\u{feff}".as_bytes()) {
+        blank(text, 0, 3);
+        3
+    } else {
+        0
+    };
+    while let Some(byte) = text.get(at).copied() {
+        match (byte, text.get(at + 1)) {
+            (b'"', _) => at = string_end(text, at),
+            (b'/', Some(b'/')) => {
+                let end = text
+                    .get(at..)
+                    .and_then(|rest| rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')));
+                let end = end.map_or(text.len(), |length| at + length);
+                blank(text, at, end);
+                at = end;
+            }
+            (b'/', Some(b'*')) => {
+                let rest = text.get(at + 2..).unwrap_or_default();
+                let end = rest.windows(2).position(|pair| pair == b"*/");
+                let end = end.map_or(text.len(), |length| at + length + 4);
+                blank(text, at, end);
+                at = end;
+            }
+            _ => at += 1,
+        }
+    }
+}
+
+/// Commas that nothing follows.
+fn blank_commas(text: &mut [u8]) {
+    let mut at = 0;
+    let mut comma = None;
+    // One that follows no value ends nothing, and is left to be found wrong.
+    let mut follows_value = false;
+    while let Some(byte) = text.get(at).copied() {
+        match byte {
+            b'"' => {
+                (comma, follows_value) = (None, true);
+                at = string_end(text, at);
+                continue;
+            }
+            b',' => {
+                comma = follows_value.then_some(at);
+                follows_value = false;
+            }
+            b'}' | b']' => {
+                if let Some(comma) = comma.take() {
+                    blank(text, comma, comma + 1);
+                }
+                follows_value = true;
+            }
+            byte if byte.is_ascii_whitespace() => {}
+            byte => (comma, follows_value) = (None, !matches!(byte, b'{' | b'[' | b':')),
+        }
+        at += 1;
+    }
+}
+
+/// The place behind a string that starts here.
+fn string_end(text: &[u8], start: usize) -> usize {
+    let mut at = start + 1;
+    loop {
+        match text.get(at) {
+            None => return text.len(),
+            Some(b'"') => return at + 1,
+            Some(b'\\') => at += 2,
+            Some(_) => at += 1,
+        }
+    }
+}
+
+/// Line ends stay, so that lines keep their numbers.
+fn blank(text: &mut [u8], start: usize, end: usize) {
+    for byte in text.get_mut(start..end).unwrap_or_default() {
+        if !matches!(byte, b'\n' | b'\r') {
+            *byte = b' ';
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_and_trailing_commas_go_and_all_else_stays_in_its_place() {
+        let text = "// ä\n{ \"a\": \"//no \\\" /*\", /* x\ny */ \"b\": [1, 2 , ], // end\n}\n";
+        let plain = plain(text);
+        assert_eq!(plain.len(), text.len());
+        assert_eq!(plain.lines().count(), text.lines().count());
+        let value: serde_json::Value = serde_json::from_str(&plain).unwrap();
+        assert_eq!(value, serde_json::json!({"a": "//no \" /*", "b": [1, 2]}));
+        assert!(has_comments(text) && !has_comments("{\"a\": \"// no\"}"));
+    }
+
+    #[test]
+    fn what_is_no_json_stays_none() {
+        for text in ["{\"a\": 1,, }", "[,]", "{,}", "{\"a", "/* never ends", "{\"a\\"] {
+            assert!(serde_json::from_str::<serde_json::Value>(&plain(text)).is_err(), "{text}");
+        }
+        assert_eq!(plain("[1,2]"), "[1,2]");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_keeps_its_length(text in "[\\PC\n\"/*,{}\\\\]{0,64}") {
+            proptest::prop_assert_eq!(plain(&text).len(), text.len());
+        }
+    }
+}
