@@ -4,6 +4,7 @@ mod body;
 mod errors;
 pub(crate) mod find;
 mod sse;
+mod websocket;
 
 use std::time::Duration;
 
@@ -14,8 +15,9 @@ use serde::de::DeserializeOwned;
 
 use crate::report::{Done, Failure};
 pub(crate) use body::Body;
-pub(crate) use find::{ConnectArgs, Target, TokenPlace};
+pub(crate) use find::{ConnectArgs, Place, Target, TokenPlace};
 pub(crate) use sse::{Event, Events};
+pub(crate) use websocket::Socket;
 
 /// How long the gateway may take to take the connection.
 const CONNECT: Duration = Duration::from_secs(10);

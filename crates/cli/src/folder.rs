@@ -25,6 +25,7 @@ const OURS: &[&str] = &[
     "models.toml",
     "prices.toml",
     "chat.history",
+    "mcp-clients",
 ];
 
 /// Where a gateway keeps everything.
@@ -132,6 +133,11 @@ impl DataFolder {
     /// Agents that stand in files.
     pub(crate) fn agents(&self) -> PathBuf {
         self.path.join("agents")
+    }
+
+    /// The token of an MCP client that was given one of its own.
+    pub(crate) fn mcp_client(&self, client: &str) -> PathBuf {
+        self.path.join("mcp-clients").join(format!("{client}.token"))
     }
 
     /// What was typed in conversations.

@@ -16,7 +16,6 @@ use toolway_core::ClosedCall;
 use toolway_types::{Code, Outcome};
 use toolway_wire::from_gateway::ResultStatus;
 
-use crate::socket::peer::Kind;
 
 /// Upper bounds of the classes of call durations, in seconds: 100 µs to an hour.
 const DURATIONS: &[f64] = &[
@@ -175,12 +174,8 @@ impl Metrics {
         self.duration.observe(call.durations.total.as_secs_f64());
     }
 
-    /// A WebSocket was opened.
-    pub(crate) fn connection(&self, kind: Kind) -> OpenSocket {
-        let door = match kind {
-            Kind::Device => "device",
-            Kind::Chat => "chat",
-        };
+    /// A WebSocket was opened at this door.
+    pub(crate) fn connection(&self, door: &'static str) -> OpenSocket {
         let open = self.sockets.get_or_create_owned(&SocketLabels { door });
         open.inc();
         OpenSocket(open)

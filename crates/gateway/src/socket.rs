@@ -1,11 +1,12 @@
-//! WebSocket connections: [`upgrade`] lets them in, [`connection`] moves frames, [`device`], [`app_providers`],
-//! [`chat`] and [`talk`] say what the messages mean.
+//! WebSocket connections: [`upgrade`] and [`mcp`] let them in, [`connection`] moves frames, [`device`],
+//! [`app_providers`], [`chat`] and [`talk`] say what the messages mean.
 
 mod app_providers;
 pub(crate) mod chat;
 pub(crate) mod close;
 pub(crate) mod connection;
 pub(crate) mod device;
+mod mcp;
 pub(crate) mod outbox;
 pub(crate) mod peer;
 mod questions;

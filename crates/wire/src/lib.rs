@@ -20,6 +20,8 @@ pub use from_gateway::GatewayMessage;
 pub const VERSION: u32 = 2;
 /// The subprotocol that agrees version 2 at the upgrade.
 pub const SUBPROTOCOL_V2: &str = "toolway.v2";
+/// Header of the answer at `/ws/mcp`: the longest message that is taken there, in bytes.
+pub const MESSAGE_BYTES_HEADER: &str = "toolway-message-bytes";
 /// The subprotocol that stands for version 1.
 pub const SUBPROTOCOL_V1: &str = "clawseed.v1";
 /// A subprotocol that starts so carries the token; it is never echoed.

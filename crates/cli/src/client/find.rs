@@ -70,14 +70,51 @@ pub(crate) struct Target {
     pub(crate) token_place: TokenPlace,
 }
 
-impl Target {
-    /// The one that is meant.
+/// Where a gateway is, before anything is shown to it.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    /// Its address.
+    pub(crate) url: String,
+    /// What makes it trusted, where it is reached over TLS.
+    pub(crate) trust: Trust,
+    /// Whether it runs on the data folder, so that the owner's token lies there.
+    pub(crate) is_here: bool,
+}
+
+impl Place {
+    /// That of the one that is meant.
     pub(crate) fn find(args: &ConnectArgs, context: &Context) -> Done<Self> {
         match &args.gateway {
             Some(url) => named(url, args, context),
-            None => running(args, context),
+            None => running(context),
         }
     }
+
+    /// The gateway there, with a token for it.
+    pub(crate) fn with(self, token: SecretString, token_place: TokenPlace) -> Target {
+        Target { url: self.url, trust: self.trust, token, token_place }
+    }
+}
+
+impl Target {
+    /// The one that is meant.
+    pub(crate) fn find(args: &ConnectArgs, context: &Context) -> Done<Self> {
+        let place = Place::find(args, context)?;
+        let (token, token_place) = match given_token(args, context)? {
+            Some(given) => given,
+            None if place.is_here => owner_token(&context.folder)?,
+            None => return Err(no_token(&place.url)),
+        };
+        Ok(place.with(token, token_place))
+    }
+}
+
+/// There is nothing to show to a gateway elsewhere.
+pub(crate) fn no_token(url: &str) -> Failure {
+    Failure::new(format!("there is no token for {url}"))
+        .code("no_token")
+        .hint("put one into the variable TOOLWAY_TOKEN or name a file with --token-file")
+        .hint("on the gateway's computer `toolway tokens create --role client` makes one")
 }
 
 /// The gateway that runs on a data folder, where one does.
@@ -90,7 +127,7 @@ pub(crate) fn running_on(folder: &DataFolder) -> Done<Option<RunningGateway>> {
     RunningGateway::read(folder)
 }
 
-fn running(args: &ConnectArgs, context: &Context) -> Done<Target> {
+fn running(context: &Context) -> Done<Place> {
     let folder = &context.folder;
     let Some(gateway) = running_on(folder)? else {
         return Err(Failure::new(format!("no gateway is running on {}", folder.path().display()))
@@ -98,14 +135,10 @@ fn running(args: &ConnectArgs, context: &Context) -> Done<Target> {
             .hint(format!("start one with `toolway serve{}`", folder.flag()))
             .hint("another data folder is named with --data-dir, a gateway elsewhere with --gateway"));
     };
-    let (token, token_place) = match given_token(args, context)? {
-        Some(given) => given,
-        None => owner_token(folder)?,
-    };
-    Ok(Target { trust: trust_of(&gateway)?, url: gateway.url, token, token_place })
+    Ok(Place { trust: trust_of(&gateway)?, url: gateway.url, is_here: true })
 }
 
-fn named(text: &str, args: &ConnectArgs, context: &Context) -> Done<Target> {
+fn named(text: &str, args: &ConnectArgs, context: &Context) -> Done<Place> {
     let url: GatewayUrl = text
         .parse()
         .map_err(|error: toolway_device::BadAddress| Failure::usage(format!("--gateway: {error}")))?;
@@ -117,22 +150,12 @@ fn named(text: &str, args: &ConnectArgs, context: &Context) -> Done<Target> {
         .hint("use https://, or say --insecure where the network is your own"));
     }
     let here = running_at(&url, &context.folder);
-    let (token, token_place) = match (given_token(args, context)?, &here) {
-        (Some(given), _) => given,
-        (None, Some(_)) => owner_token(&context.folder)?,
-        (None, None) => {
-            return Err(Failure::new(format!("there is no token for {url}"))
-                .code("no_token")
-                .hint("put one into the variable TOOLWAY_TOKEN or name a file with --token-file")
-                .hint("on the gateway's computer `toolway tokens create --role client` makes one"));
-        }
-    };
     let trust = match (&args.key, &here) {
         (Some(key), _) => Trust::Key(*key),
         (None, Some(gateway)) => trust_of(gateway)?,
         (None, None) => Trust::Authorities(authorities(args.ca.as_deref())?),
     };
-    Ok(Target { url: url.to_string(), trust, token, token_place })
+    Ok(Place { url: url.to_string(), trust, is_here: here.is_some() })
 }
 
 /// The gateway of a data folder where it is named by its address.
@@ -146,7 +169,8 @@ pub(crate) fn is_here(url: &str, folder: &DataFolder) -> bool {
     url.parse().is_ok_and(|url| running_at(&url, folder).is_some())
 }
 
-fn given_token(args: &ConnectArgs, context: &Context) -> Done<Option<(SecretString, TokenPlace)>> {
+/// The token that is named or stands in the variable.
+pub(crate) fn given_token(args: &ConnectArgs, context: &Context) -> Done<Option<(SecretString, TokenPlace)>> {
     if let Some(path) = &args.token_file {
         let token = private::read_token(path)?.ok_or_else(|| {
             Failure::new(format!("there is no file {}", path.display())).hint("check what --token-file names")
@@ -159,7 +183,8 @@ fn given_token(args: &ConnectArgs, context: &Context) -> Done<Option<(SecretStri
     Ok(Some((token.trim().to_owned().into(), TokenPlace::Variable)))
 }
 
-fn owner_token(folder: &DataFolder) -> Done<(SecretString, TokenPlace)> {
+/// The owner's token in a data folder.
+pub(crate) fn owner_token(folder: &DataFolder) -> Done<(SecretString, TokenPlace)> {
     let path = folder.owner_token();
     match private::read_token(&path)? {
         Some(token) => Ok((token, TokenPlace::Folder(path))),

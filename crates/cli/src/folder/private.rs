@@ -25,6 +25,17 @@ fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     })
 }
 
+/// Writes a file (0600) that must not exist yet. Whoever reads it meanwhile sees nothing or all of it.
+pub(crate) fn write_whole_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let (beside, mut file) = temporary(path)?;
+    let written = file.write_all(bytes).and_then(|()| file.sync_all());
+    drop(file);
+    // Unlike renaming, this refuses where there is one.
+    let linked = written.and_then(|()| std::fs::hard_link(&beside, path));
+    let _ = std::fs::remove_file(&beside);
+    linked
+}
+
 /// Puts a finished file in its place, and makes sure that it stays there.
 pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     std::fs::rename(from, to)?;

@@ -44,8 +44,8 @@ fn what_happened_is_in_the_text() {
     metrics.result_discarded(ResultStatus::Late);
     metrics.result_discarded(ResultStatus::Accepted);
     metrics.refused("token_revoked");
-    let chat = metrics.connection(Kind::Chat);
-    let _device = metrics.connection(Kind::Device);
+    let chat = metrics.connection("chat");
+    let _device = metrics.connection("device");
     let readings = Readings { records_lost: 3, calls_in_flight: 4, ..Readings::default() };
     let text = metrics.encode(readings).unwrap();
     for line in [

@@ -40,6 +40,16 @@ pub(crate) enum Kind {
     Chat,
 }
 
+impl Kind {
+    /// The door's name in metrics.
+    pub(super) fn door(self) -> &'static str {
+        match self {
+            Self::Device => "device",
+            Self::Chat => "chat",
+        }
+    }
+}
+
 /// What the address said.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Introduction {

@@ -1,4 +1,5 @@
-//! The doors `/ws/device` and `/ws/chat`: who may come in, which version and subprotocol are agreed.
+//! The doors `/ws/device` and `/ws/chat`: who may come in, which version and subprotocol are agreed. All sockets are
+//! opened here; what `/ws/mcp` lets in is in [`super::mcp`].
 
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ use toolway_wire::{SUBPROTOCOL_V1, SUBPROTOCOL_V2};
 
 use super::close::{Close, GOING_AWAY, TAKEN_OVER, TOKEN_ENDED};
 use super::connection::{self, Terms};
+use super::mcp;
 use super::outbox::Outbox;
 use super::peer::{Introduction, Kind, Peer};
 use super::talk;
@@ -38,11 +40,12 @@ const WRITE_BUFFER: usize = 4 << 10;
 /// Longest `session_id`, `name` or `persona`, in bytes.
 const MAX_FIELD: usize = 256;
 
-/// Both doors.
+/// All doors.
 pub(crate) fn routes() -> Router<Arc<App>> {
     Router::new()
         .route("/ws/device", get(|app, request| upgrade(app, request, Kind::Device)))
         .route("/ws/chat", get(|app, request| upgrade(app, request, Kind::Chat)))
+        .route("/ws/mcp", get(mcp::upgrade))
 }
 
 /// What an address may say. The token is read elsewhere.
@@ -64,17 +67,13 @@ async fn upgrade(State(app): State<Arc<App>>, request: Request, kind: Kind) -> R
         return Err(agent_forbidden(bound, asked));
     }
     let (subprotocol, version) = agree(&parts);
-    let mut upgrade =
-        WebSocketUpgrade::from_request_parts(&mut parts, &app).await.map_err(not_a_websocket)?;
+    let (mut upgrade, terms) = websocket(&mut parts, &app).await?;
     if let Some(subprotocol) = subprotocol {
         upgrade.set_selected_protocol(HeaderValue::from_static(subprotocol));
     }
     let frame = app.settings.limits.frame_bytes;
-    let written = parts.extensions.remove::<Written>().unwrap_or_default();
-    let terms = Terms { heartbeat: app.heartbeat(), write_timeout: app.write_timeout(), written };
     Ok(upgrade
         .read_buffer_size(read_buffer(kind))
-        .write_buffer_size(WRITE_BUFFER)
         .max_message_size(frame)
         .max_frame_size(frame)
         .on_upgrade(move |socket| serve(app, token, kind, version, introduction, terms, socket)))
@@ -127,6 +126,17 @@ fn agree(parts: &Parts) -> (Option<&'static str>, u32) {
     }
 }
 
+/// A request as the beginning of a WebSocket, and how that is kept.
+pub(super) async fn websocket(
+    parts: &mut Parts,
+    app: &Arc<App>,
+) -> Result<(WebSocketUpgrade, Terms), ApiError> {
+    let upgrade = WebSocketUpgrade::from_request_parts(parts, app).await.map_err(not_a_websocket)?;
+    let written = parts.extensions.remove::<Written>().unwrap_or_default();
+    let terms = Terms { heartbeat: app.heartbeat(), write_timeout: app.write_timeout(), written };
+    Ok((upgrade.write_buffer_size(WRITE_BUFFER), terms))
+}
+
 fn not_a_websocket(rejection: WebSocketUpgradeRejection) -> ApiError {
     ApiError::new(StatusCode::UPGRADE_REQUIRED, "not_a_websocket", rejection.to_string())
         .with_hint("open this address with a WebSocket client (version 13)")
@@ -142,7 +152,7 @@ async fn serve(
     socket: WebSocket,
 ) {
     let (outbox, queue) = Outbox::new(app.settings.limits.send_queue);
-    let _open = app.metrics.connection(kind);
+    let _open = app.metrics.connection(kind.door());
     let mut peer = Peer::new(app.clone(), token.clone(), kind, version, outbox.clone(), introduction);
     let (displaced, closing, held) = (peer.displaced(), app.closing.clone(), token.clone());
     let refused = match kind {
@@ -164,7 +174,7 @@ async fn serve(
 }
 
 /// The same word that a refused upgrade has.
-fn code_of(why: Ended) -> &'static str {
+pub(super) fn code_of(why: Ended) -> &'static str {
     match why {
         Ended::Revoked => Refusal::Revoked.code(),
         Ended::Expired => Refusal::Expired.code(),

@@ -2,10 +2,15 @@
 
 use std::fmt;
 
-use rmcp::model::{ClientJsonRpcMessage, ErrorCode, RequestId};
+use bytes::Bytes;
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, ErrorCode, GetExtensions as _, JsonRpcMessage, RequestId,
+};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+
+use crate::server::Said;
 
 /// Something failed here or cannot be done now (the range that JSON-RPC leaves to servers).
 const SERVER_ERROR: ErrorCode = ErrorCode(-32000);
@@ -71,8 +76,8 @@ fn there<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D:
 }
 
 /// Reads one text.
-pub(super) fn read(text: &[u8], limit: usize) -> Read {
-    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text).trim_ascii();
+pub(super) fn read(whole: &Bytes, limit: usize) -> Read {
+    let text = whole.strip_prefix(BYTE_ORDER_MARK).unwrap_or(whole).trim_ascii();
     if text.is_empty() {
         return Read::Nothing;
     }
@@ -82,16 +87,16 @@ pub(super) fn read(text: &[u8], limit: usize) -> Read {
         return Read::Refused(Refusal::invalid_request(id_of(text), message));
     }
     if text.first() == Some(&b'[') {
-        return batch(text);
+        return batch(whole, text);
     }
-    match one(text) {
+    match one(whole, text) {
         Ok(Some(message)) => Read::Message(Box::new(message)),
         Ok(None) => Read::Nothing,
         Err(refusal) => Read::Refused(refusal),
     }
 }
 
-fn batch(text: &[u8]) -> Read {
+fn batch(whole: &Bytes, text: &[u8]) -> Read {
     let parts: Vec<&RawValue> = match serde_json::from_slice(text) {
         Ok(parts) => parts,
         Err(error) => return Read::Refused(not_json(&error)),
@@ -100,13 +105,13 @@ fn batch(text: &[u8]) -> Read {
         let message = format!("a batch has 1 to {MAX_BATCH} messages, not {}", parts.len());
         return Read::Refused(Refusal::invalid_request(None, message));
     }
-    Read::Batch(parts.into_iter().filter_map(|part| one(part.get().as_bytes()).transpose()).collect())
+    Read::Batch(parts.into_iter().filter_map(|part| one(whole, part.get().as_bytes()).transpose()).collect())
 }
 
-/// One message; none where it is one to be ignored.
-fn one(text: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
+/// One message, which is `text` within the `whole`; none where it is one to be ignored.
+fn one(whole: &Bytes, text: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
     let error = match serde_json::from_slice(text) {
-        Ok(message) => return Ok(Some(message)),
+        Ok(message) => return Ok(Some(with_arguments(message, whole.slice_ref(text)))),
         Err(error) => error,
     };
     if !error.is_data() {
@@ -121,6 +126,16 @@ fn one(text: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
         }
         _ => Err(Refusal::invalid_request(id_of(text), "this is no JSON-RPC 2.0 message")),
     }
+}
+
+/// A call keeps what its client wrote beside it, since its arguments go to the tool as they were written.
+fn with_arguments(mut message: ClientJsonRpcMessage, text: Bytes) -> ClientJsonRpcMessage {
+    if let JsonRpcMessage::Request(request) = &mut message
+        && let ClientRequest::CallToolRequest(call) = &mut request.request
+    {
+        call.extensions_mut().insert(Said(text));
+    }
+    message
 }
 
 fn not_json(error: &serde_json::Error) -> Refusal {

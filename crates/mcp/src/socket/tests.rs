@@ -48,6 +48,9 @@ impl ServerHandler for Server {
             context.ct.cancelled().await;
             let _ = self.cancelled.send(());
         }
+        let said = context.extensions.get::<crate::server::Said>().unwrap();
+        let said: Value = serde_json::from_slice(&said.0).unwrap();
+        assert_eq!(said["params"]["name"], *request.name, "a call comes with its own text");
         let text = serde_json::to_string(&request.arguments).unwrap();
         Ok(CallToolResult::success(vec![ContentBlock::text(text)]).into())
     }
@@ -291,7 +294,7 @@ proptest! {
     #[test]
     fn refusals_are_json(text in "\\PC{0,60}", id in any::<i64>()) {
         for text in [text.clone(), json!({"id": id, "method": text}).to_string()] {
-            if let Read::Refused(refusal) = read(text.as_bytes(), 40) {
+            if let Read::Refused(refusal) = read(&Bytes::from(text.clone()), 40) {
                 let said = refusal.to_string();
                 let answer: Value = serde_json::from_str(&said).unwrap();
                 prop_assert!(!said.contains('\n') && answer["error"]["code"].is_i64());

@@ -1,9 +1,22 @@
 //! `toolway mcp`: an MCP server on standard input and output, for programs that start their servers themselves.
+//!
+//! It passes lines on to a gateway and back, and knows as little of MCP as that takes: [`session`] keeps what a gateway
+//! that was restarted must be told again, so that the client need not know that it was. Standard output carries
+//! messages and nothing else; what there is to say to a person goes to standard error, and to the client in the answer
+//! to what it asked.
+
+mod bridge;
+mod connection;
+mod message;
+mod session;
+mod streams;
+mod token;
 
 use clap::Args;
 
+use crate::client::ConnectArgs;
 use crate::context::Context;
-use crate::report::{Done, Failure};
+use crate::report::Done;
 
 /// Flags of `mcp` by itself.
 #[derive(Debug, Args)]
@@ -20,10 +33,11 @@ pub(crate) struct StdioArgs {
     /// Use the token that `toolway mcp install` made for this client, as claude-desktop
     #[arg(long, value_name = "CLIENT")]
     pub(crate) client: Option<String>,
+    #[command(flatten)]
+    pub(crate) connect: ConnectArgs,
 }
 
 /// Serves until standard input ends.
 pub(crate) async fn run(args: &StdioArgs, context: &Context) -> Done {
-    let _ = (args, context);
-    Err(Failure::new("MCP on standard input and output is not served by this version"))
+    bridge::run(args, context).await
 }

@@ -1,0 +1,333 @@
+//! What passes between a client and a gateway, and what is remembered of it: so that a gateway that comes back can be
+//! told what the last one knew, and so that nothing that was meant for the last one reaches it.
+//!
+//! Nothing here reads or writes. Text goes in, and what is to be sent where comes out.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use serde_json::{Value, json};
+
+use super::message::{self, Id, Kind, Outline};
+use crate::report::{Done, Failure};
+
+/// Most subscriptions that are made anew with a gateway that comes back.
+const MAX_SUBSCRIPTIONS: usize = 1024;
+/// Where a notification says to which `subscriptions/listen` it belongs.
+const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+/// What lists there are: the capability, the notification of a change, and the filter that asks for it.
+const LISTS: [(&str, &str, &str); 3] = [
+    ("tools", "notifications/tools/list_changed", "toolsListChanged"),
+    ("prompts", "notifications/prompts/list_changed", "promptsListChanged"),
+    ("resources", "notifications/resources/list_changed", "resourcesListChanged"),
+];
+
+/// What is to be sent.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Passed {
+    pub(super) to_gateway: Vec<String>,
+    pub(super) to_client: Vec<String>,
+}
+
+/// One client's use of MCP, over all connections to the gateway.
+#[derive(Debug, Default)]
+pub(super) struct Session {
+    /// How many connections there were before this one.
+    generation: u64,
+    /// What the client waits for.
+    pending: HashMap<Id, Pending>,
+    /// What this side itself waits for.
+    own: HashMap<Id, Own>,
+    next_own: u64,
+    /// What the gateway waits for, under the ids that the client knows.
+    asked: BTreeSet<Id>,
+    /// The handshake that was answered.
+    handshake: Option<Handshake>,
+    /// Whether the client said that it is ready.
+    is_initialized: bool,
+    /// `logging/setLevel`, as it was last asked for.
+    level: Option<String>,
+    /// `resources/subscribe`, by the address of the resource.
+    subscriptions: BTreeMap<String, String>,
+}
+
+/// A request of the client.
+#[derive(Debug)]
+struct Pending {
+    method: String,
+    /// The request as it was written, where it may have to be said again.
+    text: Option<String>,
+    /// What a `subscriptions/listen` was promised.
+    accepted: Option<Value>,
+}
+
+#[derive(Debug)]
+struct Handshake {
+    /// The client's `initialize`.
+    text: String,
+    version: Value,
+}
+
+/// A request that is said again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Own {
+    Initialize,
+    Other,
+}
+
+impl Session {
+    /// Whether the client waits for nothing that ends by itself.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.pending.values().all(|pending| pending.method == "subscriptions/listen")
+    }
+
+    /// The client says something.
+    pub(super) fn from_client(&mut self, text: &str) -> Option<String> {
+        let is_batch = text.trim_start().starts_with('[');
+        let parts: Vec<String> =
+            message::parts(text).into_iter().filter_map(|part| self.part_from_client(part)).collect();
+        match parts.as_slice() {
+            [] => None,
+            [one] if !is_batch => Some(one.clone()),
+            several => Some(format!("[{}]", several.join(","))),
+        }
+    }
+
+    fn part_from_client(&mut self, text: &str) -> Option<String> {
+        let Some(outline) = Outline::of(text) else { return Some(text.to_owned()) };
+        match (outline.kind(), outline.id()) {
+            (Kind::Request, Some(id)) => {
+                let is_repeated = matches!(
+                    outline.method(),
+                    "initialize"
+                        | "subscriptions/listen"
+                        | "logging/setLevel"
+                        | "resources/subscribe"
+                        | "resources/unsubscribe"
+                );
+                let pending = Pending {
+                    method: outline.method().to_owned(),
+                    text: is_repeated.then(|| text.to_owned()),
+                    accepted: None,
+                };
+                self.pending.insert(id, pending);
+            }
+            (Kind::Notification, _) => match outline.method() {
+                "notifications/initialized" => self.is_initialized = true,
+                "notifications/cancelled" => {
+                    if let Some(id) = outline.param("/requestId") {
+                        self.pending.remove(&Id::of_value(&id));
+                    }
+                }
+                _ => {}
+            },
+            (Kind::Answer, Some(id)) => return self.answer_from_client(&outline, &id),
+            _ => {}
+        }
+        Some(text.to_owned())
+    }
+
+    /// An answer to what a gateway asked. One to what an earlier connection asked must not answer anything of this one.
+    fn answer_from_client(&mut self, outline: &Outline<'_>, id: &Id) -> Option<String> {
+        self.asked.remove(id).then(|| outline.under(&self.without_alias(id)))
+    }
+
+    /// The gateway says something.
+    ///
+    /// # Errors
+    /// Where it can't be told what the last one knew.
+    pub(super) fn from_gateway(&mut self, text: &str) -> Done<Passed> {
+        let mut passed = Passed::default();
+        if text.starts_with('[') {
+            for part in message::parts(text) {
+                if let Some(outline) = Outline::of(part) {
+                    self.answered(&outline)?;
+                }
+            }
+            passed.to_client.push(text.to_owned());
+            return Ok(passed);
+        }
+        let Some(outline) = Outline::of(text) else { return Ok(passed) };
+        match outline.kind() {
+            Kind::Answer => match outline.id().and_then(|id| self.own.remove(&id)) {
+                Some(own) => passed.to_client = self.own_answered(own, &outline)?,
+                None => {
+                    self.answered(&outline)?;
+                    passed.to_client.push(text.to_owned());
+                }
+            },
+            Kind::Request => {
+                if let Some(id) = outline.id() {
+                    let alias = self.alias(&id);
+                    passed.to_client.push(if alias == id { text.to_owned() } else { outline.under(&alias) });
+                    self.asked.insert(alias);
+                }
+            }
+            Kind::Notification => passed.to_client = self.notified(&outline, text),
+            Kind::Odd => passed.to_client.push(text.to_owned()),
+        }
+        Ok(passed)
+    }
+
+    /// The client's request is answered: what it changed is remembered.
+    fn answered(&mut self, outline: &Outline<'_>) -> Done {
+        let Some(pending) = outline.id().and_then(|id| self.pending.remove(&id)) else { return Ok(()) };
+        let (Some(text), true) = (pending.text, outline.error.is_none()) else { return Ok(()) };
+        match pending.method.as_str() {
+            "initialize" => {
+                let version = outline.result("/protocolVersion").unwrap_or_default();
+                self.handshake = Some(Handshake { text, version });
+            }
+            "logging/setLevel" => self.level = Some(text),
+            "resources/subscribe" => {
+                let uri = uri_of(&text);
+                if self.subscriptions.len() < MAX_SUBSCRIPTIONS || self.subscriptions.contains_key(&uri) {
+                    self.subscriptions.insert(uri, text);
+                }
+            }
+            "resources/unsubscribe" => {
+                self.subscriptions.remove(&uri_of(&text));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// What this side said again is answered. The client need not know, but that lists may be others now.
+    fn own_answered(&self, own: Own, outline: &Outline<'_>) -> Done<Vec<String>> {
+        let Some(handshake) = self.handshake.as_ref().filter(|_| own == Own::Initialize) else {
+            return Ok(Vec::new());
+        };
+        let version = outline.result("/protocolVersion").unwrap_or_default();
+        if version != handshake.version {
+            return Err(Failure::new(
+                "the gateway that came back does not speak this client's version of MCP",
+            )
+            .code("version_changed")
+            .hint("start this server again in the client"));
+        }
+        let is_told = |list: &str| {
+            outline.result(&format!("/capabilities/{list}/listChanged")) == Some(Value::Bool(true))
+        };
+        let told = LISTS.iter().filter(|(list, _, _)| is_told(list));
+        Ok(told.map(|(_, method, _)| message::notification(method, None)).collect())
+    }
+
+    fn notified(&mut self, outline: &Outline<'_>, text: &str) -> Vec<String> {
+        match outline.method() {
+            "notifications/cancelled" => {
+                let Some(id) = outline.param("/requestId") else { return vec![text.to_owned()] };
+                let alias = self.alias(&Id::of_value(&id));
+                if !self.asked.remove(&alias) || self.generation == 0 {
+                    return vec![text.to_owned()];
+                }
+                vec![cancelled(&alias, outline.param("/reason"))]
+            }
+            "notifications/subscriptions/acknowledged" => self.acknowledged(outline, text),
+            _ => vec![text.to_owned()],
+        }
+    }
+
+    /// A `subscriptions/listen` begins. Where the client knows that already, lists may have changed since.
+    fn acknowledged(&mut self, outline: &Outline<'_>, text: &str) -> Vec<String> {
+        let id = outline.param("/_meta").and_then(|meta| meta.get(SUBSCRIPTION).cloned());
+        let accepted = outline.param("/notifications").unwrap_or_default();
+        let listen = id.as_ref().and_then(|id| self.pending.get_mut(&Id::of_value(id)));
+        let Some(listen) = listen else { return vec![text.to_owned()] };
+        let is_known = listen.accepted.replace(accepted.clone()).is_some();
+        if !is_known {
+            return vec![text.to_owned()];
+        }
+        let wanted = LISTS.iter().filter(|(_, _, filter)| accepted.get(filter) == Some(&Value::Bool(true)));
+        let params = json!({"_meta": {SUBSCRIPTION: id}});
+        wanted.map(|(_, method, _)| message::notification(method, Some(params.clone()))).collect()
+    }
+
+    /// The connection is lost. Gives what the client is told of it.
+    pub(super) fn lost(&mut self) -> Vec<String> {
+        self.own.clear();
+        let asked = std::mem::take(&mut self.asked);
+        let reason = Value::from("the gateway that asked has gone");
+        let mut told: Vec<String> = asked.iter().map(|id| cancelled(id, Some(reason.clone()))).collect();
+        let failure = Failure::new("the connection to the gateway was lost before this was answered")
+            .code("connection_lost")
+            .hint("`toolway calls list` shows what became of a call; ask again for anything else");
+        let (again, gone): (HashMap<_, _>, HashMap<_, _>) = std::mem::take(&mut self.pending)
+            .into_iter()
+            .partition(|(_, it)| matches!(it.method.as_str(), "initialize" | "subscriptions/listen"));
+        self.pending = again;
+        told.extend(gone.keys().map(|id| message::failed(Some(id), &failure)));
+        self.generation += 1;
+        told
+    }
+
+    /// No connection comes any more: all that the client waits for is in vain.
+    pub(super) fn given_up(&mut self, failure: &Failure) -> Vec<String> {
+        self.pending.drain().map(|(id, _)| message::failed(Some(&id), failure)).collect()
+    }
+
+    /// What a new connection is told before anything else: nothing where it is the first.
+    pub(super) fn greeting(&mut self) -> Vec<String> {
+        let mut said = Vec::new();
+        if let Some(text) = self.handshake.as_ref().map(|it| it.text.clone()) {
+            said.extend(self.again(&text, Own::Initialize));
+            if self.is_initialized {
+                said.push(message::notification("notifications/initialized", None));
+            }
+        }
+        let others: Vec<String> = self.level.iter().chain(self.subscriptions.values()).cloned().collect();
+        for text in others {
+            said.extend(self.again(&text, Own::Other));
+        }
+        // What the client still waits for keeps its own id.
+        let waited = |method: &'static str| {
+            let of_method = self.pending.values().filter(move |it| it.method == method);
+            of_method.filter_map(|it| it.text.clone())
+        };
+        said.extend(waited("initialize"));
+        said.extend(waited("subscriptions/listen"));
+        said
+    }
+
+    /// Says something again, as this side's own.
+    fn again(&mut self, text: &str, what: Own) -> Option<String> {
+        self.next_own += 1;
+        let id = Id::text(&format!("toolway-again-{}", self.next_own));
+        let said = Outline::of(text)?.under(&id);
+        self.own.insert(id, what);
+        Some(said)
+    }
+
+    /// Under which id the client knows what this connection's gateway asks. Gateways count from the same number, so
+    /// from the second connection on, ids say of which they are.
+    fn alias(&self, id: &Id) -> Id {
+        match self.generation {
+            0 => id.clone(),
+            generation => Id::text(&format!("{generation}:{}", id.json())),
+        }
+    }
+
+    fn without_alias(&self, id: &Id) -> Id {
+        let prefix = format!("{}:", self.generation);
+        let text: Option<String> = serde_json::from_str(id.json()).ok();
+        let inner = text.as_deref().filter(|_| self.generation > 0).and_then(|it| it.strip_prefix(&prefix));
+        let inner = inner.and_then(|json| serde_json::from_str::<Value>(json).ok());
+        inner.map_or_else(|| id.clone(), |value| Id::of_value(&value))
+    }
+}
+
+fn cancelled(id: &Id, reason: Option<Value>) -> String {
+    let id: Value = serde_json::from_str(id.json()).unwrap_or_default();
+    let mut params = json!({ "requestId": id });
+    if let Some(reason) = reason {
+        params["reason"] = reason;
+    }
+    message::notification("notifications/cancelled", Some(params))
+}
+
+fn uri_of(text: &str) -> String {
+    let uri = Outline::of(text).and_then(|outline| outline.param("/uri"));
+    uri.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests;

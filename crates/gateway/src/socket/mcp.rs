@@ -1,0 +1,159 @@
+//! The door `/ws/mcp`: one MCP client over one WebSocket, each text frame one JSON-RPC message. `toolway mcp` comes in
+//! here with what its own client says on standard input and output. What the messages mean is the MCP server's, the
+//! same as over HTTP; this decides who may come in, and what they look at.
+
+use std::sync::Arc;
+
+use axum::extract::ws::{Utf8Bytes, WebSocket};
+use axum::extract::{FromRequestParts, Request, State};
+use axum::response::Response;
+use bytes::Bytes;
+use http::HeaderValue;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use toolway_mcp::server::{Bounds, Scope, Visitor};
+use toolway_mcp::socket::{Closed, Outlet, SocketTerms, SocketTransport};
+use toolway_wire::MESSAGE_BYTES_HEADER;
+
+use super::close::{Close, GOING_AWAY, INVALID_PAYLOAD, TOKEN_ENDED};
+use super::connection::{self, Receiver, Terms};
+use super::outbox::{Gone, Outbox};
+use super::upgrade::{code_of, websocket};
+use crate::access::{Caller, TokenState};
+use crate::http::{ApiError, QueryOf, mcp_agent, mcp_visitor};
+use crate::state::App;
+
+/// The door, in logs and metrics.
+const DOOR: &str = "mcp";
+/// As many times the longest message is what a frame may be: one that is too long for a message is refused in MCP's own
+/// words, and only one that is longer still ends the connection.
+const SPARE: usize = 2;
+/// Frames that wait for the server. Nearly all of what a client may have waiting is in its own socket.
+const QUEUE: usize = 1;
+/// A small buffer, as [`super::upgrade`] has them.
+const READ_BUFFER: usize = 4 << 10;
+/// What a browser offers beside its token, since it wants one of its offers taken.
+const SUBPROTOCOL: &str = "mcp";
+
+/// What an address says: which part of what the token may call is shown.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct View {
+    agent: Option<String>,
+    read_only: bool,
+    only: Vec<String>,
+}
+
+impl View {
+    fn of(pairs: Vec<(String, String)>) -> Result<Self, ApiError> {
+        let mut view = Self::default();
+        for (name, value) in pairs {
+            match name.as_str() {
+                "agent" => view.agent = Some(value).filter(|agent| !agent.is_empty()),
+                "only" => view.only.push(value),
+                "read_only" => {
+                    view.read_only = match value.as_str() {
+                        "" | "true" | "1" => true,
+                        "false" | "0" => false,
+                        _ => return Err(ApiError::malformed("read_only is true or false")),
+                    }
+                }
+                // The token stands here, too, and is read elsewhere.
+                _ => {}
+            }
+        }
+        Ok(view)
+    }
+}
+
+/// Lets a client in.
+pub(super) async fn upgrade(
+    State(app): State<Arc<App>>,
+    Caller(token): Caller,
+    request: Request,
+) -> Result<Response, ApiError> {
+    let (mut parts, _) = request.into_parts();
+    let QueryOf(pairs) = QueryOf::<Vec<(String, String)>>::from_request_parts(&mut parts, &app).await?;
+    let view = View::of(pairs)?;
+    let bounds = Bounds::parse(view.read_only, &view.only);
+    let bounds = bounds.map_err(|bad| ApiError::malformed(format!("only: {bad}")))?;
+    let agent = view.agent.map(|agent| mcp_agent(&app, &token, &agent)).transpose()?;
+    let visitor = mcp_visitor(&token, agent, Scope::Everything, Arc::new(bounds));
+    let message_bytes = app.settings.limits.frame_bytes;
+    let (upgrade, terms) = websocket(&mut parts, &app).await?;
+    let mut response = upgrade
+        .protocols([SUBPROTOCOL])
+        .read_buffer_size(READ_BUFFER)
+        .max_message_size(message_bytes.saturating_mul(SPARE))
+        .max_frame_size(message_bytes.saturating_mul(SPARE))
+        .on_upgrade(move |socket| serve(app, token, visitor, terms, socket));
+    response.headers_mut().insert(MESSAGE_BYTES_HEADER, HeaderValue::from(message_bytes));
+    Ok(response)
+}
+
+async fn serve(app: Arc<App>, token: Arc<TokenState>, visitor: Visitor, terms: Terms, socket: WebSocket) {
+    let limits = &app.settings.limits;
+    let (outbox, queue) = Outbox::new(limits.send_queue);
+    let _open = app.metrics.connection(DOOR);
+    let (to_server, messages) = mpsc::channel(QUEUE);
+    let transport = SocketTransport::new(
+        messages,
+        outbox.clone(),
+        SocketTerms {
+            message_bytes: limits.frame_bytes,
+            requests_in_flight: limits.calls_in_flight_per_connection,
+            verbatim: app.mcp.shared.verbatim().clone(),
+        },
+    );
+    let cancel = CancellationToken::new();
+    let (shared, over) = (Arc::clone(&app.mcp.shared), CancellationToken::new());
+    let serving = tokio::spawn({
+        let (cancel, over) = (cancel.clone(), over.clone().drop_guard());
+        async move {
+            transport.serve(move || shared.handler(visitor.clone()), cancel).await;
+            drop(over);
+        }
+    });
+    let (closing, held) = (app.closing.clone(), Arc::clone(&token));
+    let ending = async move {
+        tokio::select! {
+            why = held.ended() => Close::with(TOKEN_ENDED, format!("{}: {}", code_of(why), why.reason())),
+            () = closing.cancelled() => Close::with(GOING_AWAY, "the gateway is shutting down"),
+            () = over.cancelled() => Close::PeerGone,
+        }
+    };
+    let mut client = Client { to_server };
+    let leave = |_: &mut Client, _: &Close| cancel.cancel();
+    let close = connection::serve(socket, &mut client, &outbox, queue, terms, ending, leave).await;
+    // What still runs has been cancelled, and ends soon.
+    if let Err(error) = serving.await {
+        tracing::error!(%error, "an MCP connection broke off");
+    }
+    tracing::debug!(token = %token.id(), door = DOOR, ?close, "a connection ended");
+}
+
+/// The way from the WebSocket to the server.
+struct Client {
+    to_server: mpsc::Sender<Bytes>,
+}
+
+impl Receiver for Client {
+    async fn text(&mut self, frame: Utf8Bytes) -> Result<(), Close> {
+        self.to_server.send(frame.into()).await.map_err(|_| Close::PeerGone)
+    }
+
+    async fn binary(&mut self) -> Result<(), Close> {
+        Err(Close::with(INVALID_PAYLOAD, "binary frames are not used; send JSON in text frames"))
+    }
+
+    fn alive(&mut self) {}
+}
+
+impl Outlet for Outbox {
+    fn send(&self, message: String) -> impl Future<Output = Result<(), Closed>> + Send + 'static {
+        let outbox = self.clone();
+        async move { Self::send(&outbox, message).await.map_err(|Gone| Closed) }
+    }
+}
+
+#[cfg(test)]
+mod tests;
