@@ -1,0 +1,257 @@
+//! A gateway's engine with servers behind it, and clients that can be asked.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use rmcp::model::{
+    ClientCapabilities, InputRequests, InputResponses, LoggingMessageNotificationParam, ProtocolVersion,
+    RequestMetaObject,
+};
+use serde_json::Value;
+use tokio::sync::watch;
+use toolway_core::{Call, Caller, Engine, EngineParts, Finished, RawArguments, Registry, SpecCache};
+use toolway_mcp::definition::ServerDefinition;
+use toolway_mcp::link::{Client, Link, NoAnswer};
+use toolway_mcp::upstream::{
+    NoAuthorizer, NoSecrets, State, Upstream, UpstreamParts, UpstreamSettings, UpstreamStatus, Upstreams,
+    http_client,
+};
+use toolway_types::{Outcome, RawJson, Slug, SystemClock, ToolError, ToolOutput};
+
+/// Longer than anything here takes.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// An engine with servers.
+pub(crate) struct Bench {
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) upstreams: Arc<Upstreams>,
+    /// How often tools were registered.
+    pub(crate) registered: Arc<watch::Sender<usize>>,
+}
+
+pub(crate) fn slug(name: &str) -> Slug {
+    name.parse().unwrap()
+}
+
+impl Bench {
+    pub(crate) fn new() -> Self {
+        Self::with(|_| {})
+    }
+
+    /// With other parts than usual.
+    pub(crate) fn with(change: impl FnOnce(&mut UpstreamParts)) -> Self {
+        let registry = Registry::new();
+        let engine = Engine::new(EngineParts::new(Arc::clone(&registry), Arc::new(SystemClock)));
+        let registered = Arc::new(watch::Sender::new(0));
+        let count = Arc::clone(&registered);
+        let mut parts = UpstreamParts {
+            registry: Arc::clone(&registry),
+            specs: Arc::new(SpecCache::default()),
+            on_registered: Arc::new(move |_, _| {
+                count.send_modify(|count| *count += 1);
+                Box::pin(async {})
+            }),
+            clock: Arc::new(SystemClock),
+            environment: environment(),
+            folder: std::env::temp_dir(),
+            secrets: Arc::new(NoSecrets),
+            http: Arc::new(|| http_client(tls(), "toolway-test")),
+            authorizer: Arc::new(NoAuthorizer),
+            client_name: "toolway-test".to_owned(),
+            client_version: "1.0.0".to_owned(),
+            settings: UpstreamSettings { probe: Duration::from_secs(1), ..UpstreamSettings::default() },
+        };
+        change(&mut parts);
+        Self { registry, engine, upstreams: Upstreams::new(parts), registered }
+    }
+
+    /// With one server at an address, connected to.
+    pub(crate) async fn at(url: impl Into<String>) -> Self {
+        let bench = Self::new();
+        bench.apply([("up", at(url))]);
+        bench.connected("up").await;
+        bench
+    }
+
+    pub(crate) fn apply<const N: usize>(&self, definitions: [(&str, ServerDefinition); N]) {
+        let definitions = definitions.into_iter().map(|(name, definition)| (slug(name), definition));
+        self.upstreams.apply(definitions.collect());
+    }
+
+    pub(crate) fn server(&self, name: &str) -> Arc<Upstream> {
+        self.upstreams.get(&slug(name)).unwrap()
+    }
+
+    pub(crate) fn status(&self, name: &str) -> UpstreamStatus {
+        self.server(name).status()
+    }
+
+    /// Waits until a server's status is as it should be.
+    pub(crate) async fn until(
+        &self,
+        name: &str,
+        what: &str,
+        is_so: impl Fn(&UpstreamStatus) -> bool,
+    ) -> UpstreamStatus {
+        let look = async {
+            loop {
+                let status = self.status(name);
+                if is_so(&status) {
+                    return status;
+                }
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        match tokio::time::timeout(PATIENCE, look).await {
+            Ok(status) => status,
+            Err(_) => {
+                panic!("{what} is not so: {:?}, log: {:?}", self.status(name), self.server(name).log().lines())
+            }
+        }
+    }
+
+    pub(crate) async fn connected(&self, name: &str) -> UpstreamStatus {
+        self.until(name, "connected", |status| status.state == State::Connected).await
+    }
+
+    pub(crate) async fn failed(&self, name: &str) -> UpstreamStatus {
+        self.until(name, "failed", |status| status.state == State::Failed && status.problem.is_some()).await
+    }
+
+    /// The names of a source's tools.
+    pub(crate) fn tools(&self, name: &str) -> Vec<String> {
+        let snapshot = self.registry.snapshot();
+        let source = snapshot.sources().find(|(slug, _)| slug.as_str() == name);
+        let tools = source.map(|(_, source)| source.tools().clone());
+        tools.iter().flat_map(|tools| tools.iter()).map(|tool| tool.spec().name().to_string()).collect()
+    }
+
+    pub(crate) async fn finish(&self, call: Call) -> Finished {
+        tokio::time::timeout(PATIENCE, self.engine.call(call)).await.expect("the call ends")
+    }
+
+    pub(crate) async fn call(&self, tool: &str, arguments: &str) -> Result<ToolOutput, ToolError> {
+        outcome(&self.finish(call(tool, arguments)).await)
+    }
+
+    pub(crate) async fn call_as(
+        &self,
+        client: &Arc<TestClient>,
+        tool: &str,
+        arguments: &str,
+    ) -> Result<ToolOutput, ToolError> {
+        outcome(&self.finish(call_as(client, tool, arguments)).await)
+    }
+}
+
+pub(crate) fn outcome(finished: &Finished) -> Result<ToolOutput, ToolError> {
+    match &*finished.outcome {
+        Outcome::Success(output) => Ok(output.clone()),
+        Outcome::Error(error) => Err(error.clone()),
+    }
+}
+
+pub(crate) fn call(tool: &str, arguments: &str) -> Call {
+    let arguments = RawArguments::Json(RawJson::parse(arguments).unwrap());
+    Call::new(tool.to_owned(), arguments, Caller::local_owner())
+}
+
+pub(crate) fn call_as(client: &Arc<TestClient>, tool: &str, arguments: &str) -> Call {
+    let mut call = call(tool, arguments);
+    call.attachment = Some(Arc::new(Link(Arc::clone(client) as Arc<dyn Client>)));
+    call
+}
+
+pub(crate) fn at(url: impl Into<String>) -> ServerDefinition {
+    ServerDefinition { url: Some(url.into()), ..ServerDefinition::default() }
+}
+
+/// What a child needs to run a script.
+pub(crate) fn environment() -> BTreeMap<String, String> {
+    let variables = ["PATH", "HOME", "TMPDIR", "LANG"].into_iter();
+    variables.filter_map(|name| Some((name.to_owned(), std::env::var(name).ok()?))).collect()
+}
+
+pub(crate) fn tls() -> rustls::ClientConfig {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(rustls::RootCertStore::empty())
+        .with_no_client_auth()
+}
+
+type Answers = Box<dyn Fn(InputRequests) -> Result<InputResponses, NoAnswer> + Send + Sync>;
+
+/// A client that answers as a test wants.
+pub(crate) struct TestClient {
+    pub(crate) capabilities: ClientCapabilities,
+    pub(crate) meta: RequestMetaObject,
+    pub(crate) early: Option<InputResponses>,
+    pub(crate) answers: Answers,
+    /// What it was asked.
+    pub(crate) asked: Mutex<Vec<Value>>,
+    /// What it was told.
+    pub(crate) logged: Mutex<Vec<LoggingMessageNotificationParam>>,
+}
+
+impl TestClient {
+    pub(crate) fn new(capabilities: Value, answers: Answers) -> Arc<Self> {
+        Arc::new(Self::of(capabilities, answers))
+    }
+
+    pub(crate) fn of(capabilities: Value, answers: Answers) -> Self {
+        Self {
+            capabilities: serde_json::from_value(capabilities).unwrap(),
+            meta: RequestMetaObject::default(),
+            early: None,
+            answers,
+            asked: Mutex::default(),
+            logged: Mutex::default(),
+        }
+    }
+
+    /// Answers everything with this.
+    pub(crate) fn saying(capabilities: Value, answer: Value) -> Arc<Self> {
+        let answers =
+            move |asked: InputRequests| Ok(asked.into_keys().map(|key| (key, answer.clone())).collect());
+        Self::new(capabilities, Box::new(answers))
+    }
+
+    /// Can't be asked anything.
+    pub(crate) fn silent() -> Arc<Self> {
+        Self::new(serde_json::json!({}), Box::new(|_| Err(NoAnswer::CannotBeAsked)))
+    }
+}
+
+#[async_trait]
+impl Client for TestClient {
+    fn capabilities(&self) -> ClientCapabilities {
+        self.capabilities.clone()
+    }
+
+    fn protocol_version(&self) -> ProtocolVersion {
+        ProtocolVersion::V_2025_11_25
+    }
+
+    fn meta(&self) -> RequestMetaObject {
+        self.meta.clone()
+    }
+
+    fn early_answers(&self) -> Option<InputResponses> {
+        self.early.clone()
+    }
+
+    async fn ask(&self, requests: InputRequests) -> Result<InputResponses, NoAnswer> {
+        self.asked.lock().push(serde_json::to_value(&requests).unwrap());
+        (self.answers)(requests)
+    }
+
+    fn log(&self, message: LoggingMessageNotificationParam) {
+        self.logged.lock().push(message);
+    }
+}
