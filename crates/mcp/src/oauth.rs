@@ -6,7 +6,7 @@
 //! confidential client can't refresh after a restart), writes authorisation codes to the log, takes servers that don't
 //! say that they check PKCE, and compares issuers loosely.
 //!
-//! Nothing here opens a browser, listens on a port or follows a redirect. A token goes to the resource that it was
+//! Nothing here opens a browser, listens on a port or follows a redirect with a secret. A token goes to the resource that it was
 //! issued for and nowhere else; a refresh token goes to the issuer that gave it.
 
 pub mod address;
@@ -16,22 +16,22 @@ mod client;
 mod credentials;
 mod discovery;
 mod error;
-mod http;
 mod login;
 mod metadata;
 mod pkce;
 mod scopes;
 pub mod store;
 mod token;
+mod transport;
 
 pub use authorizer::{Browser, BrowserFailure, Oauth, OauthParts, SettingsOf};
 pub use challenge::Challenge;
 pub use client::ClientSettings;
 pub use credentials::Credentials;
 pub use error::OauthError;
-pub use http::OauthHttp;
 pub use login::{Login, LoginRequest};
 pub use store::{TokenStore, TokenStoreError};
+pub use transport::OauthHttp;
 
 #[cfg(test)]
 mod tests;

@@ -74,7 +74,8 @@ pub fn canonical(server: &Url) -> String {
 /// resource's or below it.
 #[must_use]
 pub fn covers(resource: &Url, server: &Url) -> bool {
-    if resource.fragment().is_some() || resource.origin() != server.origin() || !resource.origin().is_tuple() {
+    if resource.fragment().is_some() || resource.origin() != server.origin() || !resource.origin().is_tuple()
+    {
         return false;
     }
     let (of, path) = (resource.path().trim_end_matches('/'), server.path());

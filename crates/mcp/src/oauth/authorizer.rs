@@ -21,10 +21,10 @@ use super::client::{ClientSettings, Origin};
 use super::credentials::Credentials;
 use super::discovery::{Discovered, discover};
 use super::error::OauthError;
-use super::http::OauthHttp;
 use super::login::{Login, LoginRequest};
 use super::store::TokenStore;
 use super::token;
+use super::transport::OauthHttp;
 use crate::upstream::authorize::{AuthorizeError, Authorizer, Retry};
 
 /// How long it is believed that nothing is kept of a server.
@@ -257,13 +257,8 @@ impl Oauth {
     ) -> Result<Arc<Credentials>, OauthError> {
         let settings = self.settings(server).await?;
         let redirect_uri = browser.redirect_uri();
-        let request = LoginRequest {
-            server: url,
-            challenge,
-            settings: &settings,
-            before,
-            redirect_uri: &redirect_uri,
-        };
+        let request =
+            LoginRequest { server: url, challenge, settings: &settings, before, redirect_uri: &redirect_uri };
         let login =
             Login::with(self.parts.http.clone(), Arc::clone(&self.parts.clock), found, request).await?;
         let target = login.url().clone();
@@ -338,13 +333,7 @@ impl Oauth {
     }
 
     /// Renews what is kept before it ends, unless somebody else just did.
-    async fn renew(
-        &self,
-        server: &Slug,
-        entry: &Server,
-        url: &Url,
-        edition: u64,
-    ) -> Result<(), OauthError> {
+    async fn renew(&self, server: &Slug, entry: &Server, url: &Url, edition: u64) -> Result<(), OauthError> {
         let _work = entry.work.lock().await;
         let (held, now) = entry.now();
         let Some(held) = held.filter(|_| now == edition) else { return Ok(()) };
@@ -554,6 +543,3 @@ impl Authorizer for Oauth {
         })
     }
 }
-
-#[cfg(test)]
-mod tests;

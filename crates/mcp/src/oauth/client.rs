@@ -8,9 +8,9 @@ use serde_json::json;
 
 use super::credentials::serde_secret;
 use super::error::{OauthError, theirs};
-use super::http::{OauthHttp, bad};
 use super::metadata::AuthorizationServer;
 use super::token::refusal;
+use super::transport::{OauthHttp, bad};
 use crate::definition::OauthDefinition;
 use crate::upstream::secrets::SecretSource;
 
@@ -37,10 +37,7 @@ impl ClientSettings {
     ///
     /// # Errors
     /// What is wrong with it, in words.
-    pub fn of(
-        definition: Option<&OauthDefinition>,
-        secrets: &dyn SecretSource,
-    ) -> Result<Self, String> {
+    pub fn of(definition: Option<&OauthDefinition>, secrets: &dyn SecretSource) -> Result<Self, String> {
         let Some(definition) = definition else { return Ok(Self::default()) };
         let secret = definition.client_secret.as_ref().map(|value| match value.strip_prefix("secret:") {
             Some(name) => secrets.secret(name).map_err(|why| format!("the secret {name:?} {why}")),
@@ -251,7 +248,13 @@ async fn register(
     let auth = match made.token_endpoint_auth_method.as_deref() {
         None => wanted,
         Some(name) => AuthMethod::named(name).ok_or_else(|| {
-            bad(url, &format!("it registered a client that shows who it is by {:?}, which is not done here", theirs(name)))
+            bad(
+                url,
+                &format!(
+                    "it registered a client that shows who it is by {:?}, which is not done here",
+                    theirs(name)
+                ),
+            )
         })?,
     };
     let secret = made.client_secret.filter(|it| !it.is_empty() && auth != AuthMethod::None);
@@ -300,6 +303,3 @@ fn basic(id: &str, secret: &str) -> Option<HeaderValue> {
     value.set_sensitive(true);
     Some(value)
 }
-
-#[cfg(test)]
-mod tests;

@@ -143,14 +143,19 @@ pub(super) mod serde_secret {
 
         use super::{Deserializer, SecretString, Serializer};
 
-        pub(crate) fn serialize<S: Serializer>(secret: &Option<SecretString>, to: S) -> Result<S::Ok, S::Error> {
+        pub(crate) fn serialize<S: Serializer>(
+            secret: &Option<SecretString>,
+            to: S,
+        ) -> Result<S::Ok, S::Error> {
             match secret {
                 Some(secret) => to.serialize_some(secret.expose_secret()),
                 None => to.serialize_none(),
             }
         }
 
-        pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<SecretString>, D::Error> {
+        pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+            from: D,
+        ) -> Result<Option<SecretString>, D::Error> {
             Ok(Option::<String>::deserialize(from)?.map(SecretString::from))
         }
     }

@@ -8,8 +8,8 @@ use serde::de::DeserializeOwned;
 use super::address::{canonical, origin, usable};
 use super::challenge::Challenge;
 use super::error::{OauthError, theirs};
-use super::http::{Answer, OauthHttp, bad};
 use super::metadata::{AuthorizationServer, ProtectedResource, ServerDocument};
+use super::transport::{Answer, OauthHttp, bad};
 
 /// No more authorization servers of one resource are tried.
 const MAX_TRIED: usize = 4;
@@ -95,7 +95,7 @@ fn resource_places(server: &Url) -> Vec<Url> {
 }
 
 /// Where the metadata of an issuer stands, in the order of MCP's "Authorization Server Metadata Discovery".
-fn issuer_places(issuer: &Url) -> Vec<Url> {
+pub(super) fn issuer_places(issuer: &Url) -> Vec<Url> {
     places(
         issuer,
         &[
@@ -163,16 +163,16 @@ async fn at_own_origin(http: &OauthHttp, server: &Url) -> Result<AuthorizationSe
 fn document<T: DeserializeOwned>(url: &Url, answer: &Answer) -> Result<Option<T>, OauthError> {
     if answer.status.is_server_error() {
         return Err(OauthError::Unreachable {
-            url: super::http::shown(url),
+            url: super::transport::shown(url),
             problem: format!("it answers with {}", answer.status.as_u16()),
         });
     }
     if !answer.status.is_success() {
         return Ok(None);
     }
-    serde_json::from_slice(&answer.body)
-        .map(Some)
-        .map_err(|error| bad(url, &format!("it is not the document that it should be: {}", theirs(&error.to_string()))))
+    serde_json::from_slice(&answer.body).map(Some).map_err(|error| {
+        bad(url, &format!("it is not the document that it should be: {}", theirs(&error.to_string())))
+    })
 }
 
 #[cfg(test)]

@@ -56,7 +56,9 @@ pub enum OauthError {
     #[error("none of the authorization servers that the server names has metadata: {0}")]
     NoAuthorizationServer(String),
     /// The authorization server does not say that it checks PKCE with S256.
-    #[error("the authorization server {0} does not say that it checks PKCE with S256, so signing in there is not safe")]
+    #[error(
+        "the authorization server {0} does not say that it checks PKCE with S256, so signing in there is not safe"
+    )]
     NoPkce(String),
     /// The authorization server lacks something else that is needed.
     #[error("the authorization server {issuer} {lacks}")]

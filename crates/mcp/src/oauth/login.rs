@@ -13,10 +13,10 @@ use super::client::{self, Client, ClientSettings, Registration};
 use super::credentials::Credentials;
 use super::discovery::{Discovered, discover};
 use super::error::{OauthError, theirs};
-use super::http::OauthHttp;
 use super::pkce::{Proof, random_text};
 use super::scopes::{self, Known};
 use super::token;
+use super::transport::OauthHttp;
 
 /// What comes back with a browser is never longer, in bytes.
 const MAX_CALLBACK: usize = 16 << 10;

@@ -29,7 +29,7 @@ impl ProtectedResource {
         let named = Url::parse(&self.resource).ok();
         if !named.is_some_and(|named| covers(&named, server)) {
             return Err(OauthError::ResourceMismatch {
-                server: super::http::shown(server),
+                server: super::transport::shown(server),
                 named: theirs(&self.resource),
             });
         }
@@ -128,7 +128,9 @@ impl AuthorizationServer {
     /// # Errors
     /// Where that origin can't be used.
     pub(super) fn assumed(server: &Url) -> Result<Self, OauthError> {
-        let at = |path: &str| usable("the authorization server", &format!("{}{path}", super::address::origin(server)), server);
+        let at = |path: &str| {
+            usable("the authorization server", &format!("{}{path}", super::address::origin(server)), server)
+        };
         Ok(Self {
             issuer: super::address::origin(server),
             authorization: at("/authorize")?,

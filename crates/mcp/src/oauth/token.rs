@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::client::Client;
 use super::error::{OauthError, theirs};
-use super::http::{Answer, OauthHttp, bad, shown};
+use super::transport::{Answer, OauthHttp, bad, shown};
 
 /// No token is longer, in bytes: it has to fit into a header.
 const MAX_TOKEN: usize = 16 << 10;
@@ -117,7 +117,9 @@ fn issued(endpoint: &Url, answer: &Answer) -> Result<Issued, OauthError> {
     if answer.token_type.is_some_and(|kind| !kind.eq_ignore_ascii_case("bearer")) {
         return Err(bad(endpoint, "it gave a token that is no bearer token"));
     }
-    let fine = |text: &str| !text.is_empty() && text.len() <= MAX_TOKEN && text.bytes().all(|b| b.is_ascii_graphic());
+    let fine = |text: &str| {
+        !text.is_empty() && text.len() <= MAX_TOKEN && text.bytes().all(|b| b.is_ascii_graphic())
+    };
     if !fine(&answer.access_token) {
         return Err(bad(endpoint, "it gave a token that can't be sent in a header"));
     }
@@ -153,6 +155,3 @@ pub(super) fn refusal(url: &Url, answer: &Answer) -> OauthError {
         Err(_) => bad(url, &format!("it answers with {}", status.as_u16())),
     }
 }
-
-#[cfg(test)]
-mod tests;

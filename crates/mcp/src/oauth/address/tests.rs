@@ -1,1 +1,91 @@
-//! Tests.
+use reqwest::Url;
+
+use super::*;
+
+fn url(text: &str) -> Url {
+    Url::parse(text).unwrap()
+}
+
+#[test]
+fn this_computer_is_known_however_it_is_written() {
+    for here in [
+        "http://127.0.0.1/",
+        "http://127.9.9.9:1/",
+        "http://[::1]:8/",
+        "http://[::ffff:127.0.0.1]/",
+        "http://localhost/",
+        "http://LOCALHOST./",
+        "http://a.localhost/",
+        "http://2130706433/",
+    ] {
+        assert!(is_loopback(&url(here)), "{here}");
+    }
+    for elsewhere in
+        ["http://10.0.0.1/", "http://localhost.example.org/", "http://0.0.0.0/", "http://127.0.0.1.example/"]
+    {
+        assert!(!is_loopback(&url(elsewhere)), "{elsewhere}");
+    }
+}
+
+/// (address, resource, whether it is used)
+#[test]
+fn secrets_go_over_https_or_stay_on_this_computer() {
+    let far = "https://mcp.example.org/mcp";
+    let near = "http://127.0.0.1:9000/mcp";
+    for (address, resource, used) in [
+        ("https://login.example.org/token", far, true),
+        ("https://login.example.org/token", near, true),
+        ("http://login.example.org/token", far, false),
+        ("http://login.example.org/token", near, false),
+        ("http://127.0.0.1:9001/token", near, true),
+        ("http://localhost:9001/token", near, true),
+        ("http://127.0.0.1:9001/token", far, false),
+        ("https://localhost/token", far, false),
+        ("https://user:word@login.example.org/token", far, false),
+        ("ftp://login.example.org/", far, false),
+        ("javascript:alert(1)", far, false),
+        ("file:///etc/passwd", near, false),
+        ("/token", far, false),
+        ("", far, false),
+    ] {
+        assert_eq!(usable("it", address, &url(resource)).is_ok(), used, "{address} for {resource}");
+    }
+}
+
+/// Examples of MCP's "Canonical Server URI".
+#[test]
+fn a_server_has_one_canonical_uri() {
+    for (server, canonical_uri) in [
+        ("https://mcp.example.com/mcp", "https://mcp.example.com/mcp"),
+        ("https://mcp.example.com", "https://mcp.example.com"),
+        ("https://mcp.example.com/", "https://mcp.example.com"),
+        ("HTTPS://MCP.Example.com:8443/Server/mcp", "https://mcp.example.com:8443/Server/mcp"),
+        ("https://mcp.example.com/mcp?key=secret#part", "https://mcp.example.com/mcp"),
+        ("https://me:word@mcp.example.com/mcp", "https://mcp.example.com/mcp"),
+    ] {
+        assert_eq!(canonical(&url(server)), canonical_uri);
+    }
+}
+
+/// (resource, server, whether a token for the one may be shown to the other)
+#[test]
+fn a_token_goes_to_its_resource_and_below() {
+    for (resource, server, may) in [
+        ("https://a.example/mcp", "https://a.example/mcp", true),
+        ("https://a.example/mcp", "https://a.example/mcp/", true),
+        ("https://a.example/mcp/", "https://a.example/mcp", true),
+        ("https://a.example", "https://a.example/mcp", true),
+        ("https://a.example/mcp", "https://a.example/mcp/agents/one", true),
+        ("https://a.example:443/mcp", "https://a.example/mcp?x=1", true),
+        ("https://a.example/mcp", "https://a.example/mcp2", false),
+        ("https://a.example/mcp", "https://a.example/", false),
+        ("https://a.example/mcp", "http://a.example/mcp", false),
+        ("https://a.example/mcp", "https://b.example/mcp", false),
+        ("https://a.example/mcp", "https://a.example:8443/mcp", false),
+        ("https://a.example/mcp", "https://a.example.evil.example/mcp", false),
+        ("https://a.example/mcp#x", "https://a.example/mcp", false),
+        ("urn:example", "https://a.example/mcp", false),
+    ] {
+        assert_eq!(covers(&url(resource), &url(server)), may, "{resource} → {server}");
+    }
+}

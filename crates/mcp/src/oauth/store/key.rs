@@ -97,8 +97,7 @@ impl KeySource for KeyFile {
             return Ok(key);
         }
         let key = StoreKey::random()?;
-        let beside = self.path.with_extension("new");
-        let _ = std::fs::remove_file(&beside);
+        let beside = self.path.with_extension(format!("{}.new", uuid::Uuid::now_v7().simple()));
         let made = create_private(&beside).and_then(|mut file| {
             file.write_all(key.text().expose_secret().as_bytes())?;
             file.sync_all()

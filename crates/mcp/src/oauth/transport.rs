@@ -11,8 +11,9 @@ use reqwest::{Client, Method, Url};
 use rustls::ClientConfig;
 use tokio::time::{Instant, timeout_at};
 
-use super::address::origin;
-use super::error::OauthError;
+use super::address::{is_loopback, origin};
+use super::discovery::issuer_places;
+use super::error::{OauthError, theirs};
 
 /// What the client calls itself.
 const USER_AGENT: &str = concat!("toolway/", env!("CARGO_PKG_VERSION"));
@@ -68,6 +69,32 @@ impl OauthHttp {
         Self { shared: Arc::new(shared) }
     }
 
+    /// A document of an authorization server at an https address, or on this computer.
+    ///
+    /// # Errors
+    /// [`OauthError`] where there is none.
+    pub async fn document(&self, address: &str) -> Result<Bytes, OauthError> {
+        // Whoever hands in an address decides whether it may be on this computer.
+        let url = Url::parse(address).ok().filter(|it| it.scheme() == "https" || is_loopback(it));
+        let url = url.ok_or_else(|| OauthError::Address {
+            what: "the document",
+            address: theirs(address),
+            why: "it must be https",
+        })?;
+        let answer = self.get(&url).await?;
+        if !answer.status.is_success() {
+            return Err(bad(&url, &format!("it answers with {}", answer.status.as_u16())));
+        }
+        Ok(answer.body)
+    }
+
+    /// Where the metadata of an issuer may stand.
+    #[must_use]
+    pub fn issuer_places(issuer: &str) -> Vec<String> {
+        let places = Url::parse(issuer).map(|url| issuer_places(&url)).unwrap_or_default();
+        places.into_iter().map(String::from).collect()
+    }
+
     /// Asks for a document. A redirect within the origin is followed a few times, since nothing secret goes with it.
     pub(super) async fn get(&self, url: &Url) -> Result<Answer, OauthError> {
         let mut url = url.clone();
@@ -113,7 +140,8 @@ impl OauthHttp {
             request = request.body(body);
         }
         let late = |_| unreachable(url, format!("no answer within {} s", TIME.as_secs()));
-        let mut response = timeout_at(deadline, request.send()).await.map_err(late)?.map_err(|e| lost(url, &e))?;
+        let mut response =
+            timeout_at(deadline, request.send()).await.map_err(late)?.map_err(|e| lost(url, &e))?;
         let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
         let mut body = Vec::new();
         while let Some(chunk) =
@@ -208,9 +236,7 @@ fn lost(url: &Url, error: &reqwest::Error) -> OauthError {
     while let Some(deeper) = cause.source() {
         cause = deeper;
     }
-    let problem = if std::ptr::addr_eq(cause, error) { "the connection failed".to_owned() } else { cause.to_string() };
+    let problem =
+        if std::ptr::addr_eq(cause, error) { "the connection failed".to_owned() } else { cause.to_string() };
     unreachable(url, problem)
 }
-
-#[cfg(test)]
-mod tests;
