@@ -11,16 +11,18 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use toolway_core::{Engine, EngineParts, EngineSettings, Grants, Registry, SpecCache};
+use toolway_mcp::oauth::OauthHttp;
 use toolway_store::{Durability as StoreDurability, Store, StoreError, StoreOptions};
 use toolway_types::Clock;
 
 use crate::access::interfaces::own_addresses;
-use crate::access::{Access, AccessError};
+use crate::access::{Access, AccessError, Issuer};
 use crate::changes::Changes;
 use crate::chat::{self, Chat, ChatParts};
 use crate::grants::{self, StoredGrants};
 use crate::http;
 use crate::listen::Address;
+use crate::mcp::{Mcp, McpParts};
 use crate::metrics::Metrics;
 use crate::recording::{Recording, Tail};
 use crate::rules::{Rules, SettingsOrigin};
@@ -108,6 +110,7 @@ impl Gateway {
             false => None,
         };
         let access = Access::open(&settings, &data_dir, store.clone(), Arc::clone(&clock)).await?;
+        let access = access.with_issuer(issuer(&settings, &tools, &clock));
         let metrics = Arc::new(Metrics::default());
         let registry = Registry::new();
         let tail = Tail::default();
@@ -123,7 +126,8 @@ impl Gateway {
         });
         let sources = Sources::load(Arc::clone(&registry), store.clone(), Arc::clone(&clock)).await?;
         let rules =
-            Rules::open(Arc::clone(&engine), store.clone(), Arc::clone(&clock), &settings, origin).await?;
+            Rules::open(Arc::clone(&engine), store.clone(), Arc::clone(&clock), &settings, origin.clone())
+                .await?;
         let (changes, comparing) =
             Changes::open(Arc::clone(&engine), store.clone(), Arc::clone(&clock)).await?;
         let chat = Chat::open(ChatParts {
@@ -135,6 +139,22 @@ impl Gateway {
             settings: &settings,
         })
         .await?;
+        let specs = Arc::new(SpecCache::default());
+        let closing = CancellationToken::new();
+        let mcp = Mcp::open(McpParts {
+            engine: &engine,
+            registry: &registry,
+            specs: &specs,
+            sources: &sources,
+            changes: &changes,
+            clock: &clock,
+            data_dir: &data_dir,
+            surroundings: &tools,
+            settings: &settings,
+            origin: &origin,
+            closing: closing.clone(),
+        })
+        .await;
         let toolbox =
             Toolbox::open(Arc::clone(&engine), Arc::clone(&clock), data_dir.clone(), tools, &settings)
                 .await
@@ -159,12 +179,13 @@ impl Gateway {
             rules,
             changes,
             chat,
+            mcp,
             tail,
-            specs: Arc::new(SpecCache::default()),
+            specs,
             tls,
             address,
             connections: TaskTracker::new(),
-            closing: CancellationToken::new(),
+            closing,
             started: Instant::now(),
         });
         let (background, stop_background) = (TaskTracker::new(), CancellationToken::new());
@@ -173,6 +194,7 @@ impl Gateway {
         }
         background.spawn(toolbox::watch(Arc::clone(&app.toolbox), stop_background.clone()));
         background.spawn(chat::watch(Arc::clone(&app.chat), stop_background.clone()));
+        background.spawn(Arc::clone(&app.mcp).watch(stop_background.clone()));
         background.spawn(until(stop_background.clone(), comparing));
         background.spawn(retain(app.store.clone(), stop_background.clone()));
         let serving = serve::serve(
@@ -225,8 +247,9 @@ impl Gateway {
     pub async fn apply(&self, settings: &Settings, origin: SettingsOrigin) -> Result<(), ApplyError> {
         settings.validate().map_err(ApplyError::Settings)?;
         let tools = self.app.toolbox.prepare(settings).await.map_err(ApplyError::Settings)?;
-        self.app.rules.apply(settings, origin).await?;
+        self.app.rules.apply(settings, origin.clone()).await?;
         tools.put_in_force();
+        self.app.mcp.apply(settings, &origin).await;
         self.app.engine.configure(engine_settings(settings));
         self.app.chat.apply(settings);
         Ok(())
@@ -244,6 +267,8 @@ impl Gateway {
         let half = within.saturating_sub(within / 2);
         let left = deadline.saturating_duration_since(Instant::now()).saturating_sub(half);
         self.app.engine.shut_down(left).await;
+        let rest = deadline.saturating_duration_since(Instant::now()).max(Duration::from_secs(1));
+        self.app.mcp.shut_down(rest.min(Duration::from_secs(5))).await;
         self.app.closing.cancel();
         self.stop_background.cancel();
         let left = self.serving.shut_down(deadline.saturating_duration_since(Instant::now())).await;
@@ -281,6 +306,17 @@ async fn retain(store: Store, stop: CancellationToken) {
 
 /// How often old records are looked for.
 const RETENTION_EVERY: Duration = Duration::from_secs(600);
+
+/// The issuer whose tokens count for MCP clients, where one is set.
+fn issuer(settings: &Settings, given: &ToolSurroundings, clock: &Arc<dyn Clock>) -> Option<Issuer> {
+    let issuer = settings.mcp.issuer.clone()?;
+    let resource = settings
+        .public_url
+        .as_ref()
+        .map(|url| format!("{}{}", url.trim_end_matches('/'), http::MCP_RESOURCE));
+    let tls = given.tls.clone();
+    Some(Issuer::new(issuer, resource.as_deref(), OauthHttp::new(move || tls.make()), Arc::clone(clock)))
+}
 
 fn names(settings: &Settings, mut names: Vec<String>) -> Vec<String> {
     let public = settings.public_url.as_deref().and_then(crate::access::address::WebOrigin::parse);

@@ -18,12 +18,15 @@ mod given;
 mod grants;
 pub mod guard;
 pub mod health;
+mod mcp;
+mod mcp_servers;
 pub mod metrics;
 mod models;
 mod openai;
 pub mod openapi;
 pub mod pair;
 mod policy;
+mod protected_resource;
 mod refusals;
 mod reload;
 mod resources;
@@ -45,6 +48,8 @@ use axum::routing::get;
 
 pub use error::ApiError;
 pub use extract::{JsonBody, OptionalJsonBody, PathOf, QueryOf};
+pub(crate) use mcp::{agent_of as mcp_agent, visitor as mcp_visitor};
+pub(crate) use protected_resource::RESOURCE as MCP_RESOURCE;
 pub(crate) use refusals::agent_forbidden;
 
 use self::resources::Resources;
@@ -70,6 +75,7 @@ fn resources() -> Resources {
         .merge(chat::routes())
         .merge(sessions::routes())
         .merge(agents::routes())
+        .merge(mcp_servers::routes())
         .merge(models::routes())
         .merge(usage::routes())
         .merge(openapi::routes())
@@ -82,6 +88,7 @@ pub fn router(app: Arc<App>) -> Router {
         .route("/", get(page::show))
         .merge(upgrade::routes())
         .merge(openai::routes())
+        .merge(protected_resource::routes(&app, mcp::routes()))
         .fallback(error::no_such_path)
         .method_not_allowed_fallback(error::no_such_method)
         // Bodies are bounded where they are read, each resource by its own limit.

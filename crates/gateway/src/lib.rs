@@ -14,6 +14,7 @@ mod gateway;
 mod grants;
 pub mod http;
 pub mod listen;
+pub mod mcp;
 pub mod metrics;
 mod page;
 mod recording;

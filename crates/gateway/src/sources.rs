@@ -38,6 +38,8 @@ struct Inner {
     per_token: HashMap<PrincipalId, usize>,
     /// Slugs of sources that were removed.
     spent: HashSet<Slug>,
+    /// Slugs of MCP servers, which no device is given.
+    reserved: HashSet<Slug>,
     /// Seats by the token that resumes them.
     resumable: HashMap<String, WeakSeat>,
 }
@@ -158,6 +160,17 @@ impl Sources {
             return Err(error.into());
         }
         Ok(source)
+    }
+
+    /// Keeps a slug for an MCP server; false where a device has it. It is never a device's after that, so that what is
+    /// granted for the one never counts for the other.
+    pub(crate) fn reserve(&self, slug: &Slug) -> bool {
+        let mut inner = self.inner.lock();
+        let is_free = !inner.by_slug.contains_key(slug);
+        if is_free {
+            inner.reserved.insert(slug.clone());
+        }
+        is_free
     }
 
     fn find(&self, token: &PrincipalId, identity: &Identity) -> Option<Arc<Source>> {
@@ -406,8 +419,12 @@ impl Inner {
     /// The first of `name`, `name-2`, `name-3`, … that no source has or had and that is not reserved.
     fn free_slug(&self, label: &str) -> Slug {
         let plain = Slug::from_label(label);
-        let taken =
-            |slug: &Slug| slug.is_reserved() || self.by_slug.contains_key(slug) || self.spent.contains(slug);
+        let taken = |slug: &Slug| {
+            slug.is_reserved()
+                || self.by_slug.contains_key(slug)
+                || self.spent.contains(slug)
+                || self.reserved.contains(slug)
+        };
         if !taken(&plain) {
             return plain;
         }

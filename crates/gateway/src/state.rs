@@ -18,6 +18,7 @@ use crate::changes::{Accepted, Changes};
 use crate::chat::Chat;
 use crate::grants;
 use crate::listen::Address;
+use crate::mcp::Mcp;
 use crate::metrics::{Metrics, Readings};
 use crate::recording::Tail;
 use crate::rules::Rules;
@@ -72,6 +73,8 @@ pub struct App {
     pub(crate) changes: Arc<Changes>,
     /// Models, agents and what is said with them.
     pub chat: Arc<Chat>,
+    /// MCP, out and in.
+    pub mcp: Arc<Mcp>,
     /// Where ended calls can be followed.
     pub(crate) tail: Tail,
     /// Compiled specs; equal ones share one.
@@ -103,6 +106,9 @@ impl App {
         self.access.tokens.reload().await?;
         self.sources.reload().await?;
         self.toolbox.reload().await;
+        if let Err(problems) = self.mcp.definitions.reload().await {
+            tracing::warn!(problems = problems.len(), "the file of MCP servers can't be used; what stood before stands");
+        }
         self.rules.reload().await?;
         self.chat.reload().await?;
         self.engine.grants().load(grants::stored(&self.store, self.clock.now_ms()).await?);

@@ -14,8 +14,10 @@
 
 pub mod definition;
 pub mod link;
+pub mod oauth;
 pub mod offering;
 pub mod upstream;
+pub mod server;
 pub mod socket;
 pub mod verbatim;
 

@@ -1,6 +1,7 @@
 //! JSON that crosses `rmcp` as it was written. Its types hold schemas and structured results as parsed values, which
 //! would come out with other key orders and other forms of numbers. So what is to stay as it is goes in as a string
-//! that begins with a mark, and on the way out each such string is replaced by what it holds.
+//! that begins with a mark, and on the way out each such string is replaced by what it holds: a value, a list of tools
+//! in the place of one tool, or a whole result of `tools/call`.
 //!
 //! The mark is made of random bits once for each server, so that no tool can write one.
 
@@ -14,10 +15,27 @@ use http_body::{Body, Frame};
 use memchr::memmem;
 use serde_json::Value;
 
-/// Stands before a string that holds a list of tools, where `rmcp` writes one tool.
-const LIST_OPENS: &[u8] = b"{\"name\":";
-/// Stands behind it.
-const LIST_CLOSES: &[u8] = b",\"inputSchema\":{}}";
+/// What `rmcp` writes around a marked string, and that goes with it.
+struct Carrier {
+    opens: &'static [u8],
+    closes: &'static [u8],
+}
+
+/// A result of `tools/call` whose type is the whole result.
+const RESULT: Carrier = Carrier { opens: b"{\"resultType\":", closes: b",\"content\":[]}" };
+/// A tool whose name is a list of tools.
+const LIST: Carrier = Carrier { opens: b"{\"name\":", closes: b",\"inputSchema\":{}}" };
+/// A string in the place of a value.
+const VALUE: Carrier = Carrier { opens: b"", closes: b"" };
+
+/// Stands for `"`, so that a string that holds JSON needs no escaping.
+const QUOTE: char = '\u{7f}';
+/// Stands for `\`.
+const BACKSLASH: char = '\u{80}';
+/// Says that the two stand for what they replace.
+const REPLACED: char = 'r';
+/// Says that the text is as it is: it has one of the two in it.
+const PLAIN: char = 'p';
 
 /// Marks JSON, and puts it in its place.
 #[derive(Debug, Clone)]
@@ -43,11 +61,33 @@ impl Verbatim {
         self.mark(tools)
     }
 
+    /// The type of a result of `tools/call` that is written as this JSON object. It must have no content and nothing
+    /// else.
+    #[must_use]
+    pub fn result(&self, json: &str) -> String {
+        self.mark(json)
+    }
+
     fn mark(&self, json: &str) -> String {
-        let mut marked = String::with_capacity(self.0.len() + json.len());
+        let mut marked = String::with_capacity(self.0.len() + 1 + json.len() + json.len() / 16);
         marked.push_str(&self.0);
-        // What carries messages ends them at line feeds, which between tokens are nothing but space.
-        marked.extend(json.chars().map(|c| if matches!(c, '\n' | '\r') { ' ' } else { c }));
+        let is_plain = json.contains([QUOTE, BACKSLASH]);
+        marked.push(if is_plain { PLAIN } else { REPLACED });
+        let mut rest = json;
+        while let Some(at) = rest.find(|c: char| matches!(c, '\n' | '\r' | '\t' | '"' | '\\')) {
+            let (before, found) = rest.split_at(at);
+            marked.push_str(before);
+            marked.push(match found.as_bytes().first() {
+                Some(b'"') if !is_plain => QUOTE,
+                Some(b'\\') if !is_plain => BACKSLASH,
+                Some(b'"') => '"',
+                Some(b'\\') => '\\',
+                // What carries messages ends them at line feeds, which between tokens are nothing but space.
+                _ => ' ',
+            });
+            rest = found.get(1..).unwrap_or_default();
+        }
+        marked.push_str(rest);
         marked
     }
 
@@ -88,17 +128,14 @@ impl Splicer {
                 return out;
             };
             let (before, marked) = rest.split_at(at);
-            let is_list = before.ends_with(LIST_OPENS);
-            let opens = if is_list { LIST_OPENS.len() } else { 0 };
-            let Some((json, used)) = self.unmark(marked, is_list) else {
+            let carrier = [RESULT, LIST].into_iter().find(|it| before.ends_with(it.opens)).unwrap_or(VALUE);
+            let begins = at - carrier.opens.len();
+            out.extend_from_slice(before.get(..begins).unwrap_or_default());
+            let Some(used) = self.unmark(marked, &carrier, &mut out) else {
                 // Its end has not come yet.
-                let (whole, kept) = rest.split_at(at - opens);
-                out.extend_from_slice(whole);
-                self.held = kept.to_vec();
+                self.held = rest.get(begins..).unwrap_or_default().to_vec();
                 return out;
             };
-            out.extend_from_slice(before.get(..at - opens).unwrap_or_default());
-            out.extend_from_slice(json.as_bytes());
             from += at + used;
         }
     }
@@ -110,32 +147,80 @@ impl Splicer {
 
     /// How much of the end may be the beginning of something marked.
     fn may_begin(&self, rest: &[u8]) -> usize {
-        let longest = (LIST_OPENS.len() + self.mark.len() - 1).min(rest.len());
-        let begins = |tail: &[u8]| {
-            let list = [LIST_OPENS, &self.mark].concat();
-            list.starts_with(tail) || self.mark.starts_with(tail)
+        let begins = |carrier: &Carrier| {
+            let whole = carrier.opens.len() + self.mark.len();
+            let is_part = |length: &usize| {
+                let tail = rest.get(rest.len() - length..).unwrap_or_default();
+                let (opens, mark) = tail.split_at(tail.len().min(carrier.opens.len()));
+                carrier.opens.starts_with(opens) && self.mark.starts_with(mark)
+            };
+            (1..whole.min(rest.len() + 1)).rev().find(is_part).unwrap_or(0)
         };
-        (1..=longest).rev().find(|length| rest.get(rest.len() - length..).is_some_and(begins)).unwrap_or(0)
+        [RESULT, LIST, VALUE].iter().map(begins).max().unwrap_or(0)
     }
 
-    /// What a marked string holds, and how many bytes it and what belongs to it take; nothing where its end is missing.
-    fn unmark(&self, marked: &[u8], is_list: bool) -> Option<(String, usize)> {
-        let mut at = self.mark.len();
-        loop {
-            match marked.get(at)? {
-                b'"' => break,
-                b'\\' => at += 2,
-                _ => at += 1,
-            }
+    /// Writes what a marked string holds, and says how many bytes it and what goes with it take; writes nothing and
+    /// gives nothing where its end is missing.
+    fn unmark(&self, marked: &[u8], carrier: &Carrier, out: &mut Vec<u8>) -> Option<usize> {
+        let (form, body) = marked.get(self.mark.len()..)?.split_first()?;
+        let length = match char::from(*form) {
+            REPLACED => memchr::memchr(b'"', body)?,
+            _ => plain_length(body)?,
+        };
+        let used = self.mark.len() + 1 + length + 1;
+        let all = used + carrier.closes.len();
+        marked.get(..all)?;
+        let body = body.get(..length)?;
+        match char::from(*form) {
+            REPLACED => restore(body, out),
+            _ => out.extend_from_slice(plain(body).as_bytes()),
         }
-        let string = marked.get(..=at)?;
-        let closes = if is_list { LIST_CLOSES.len() } else { 0 };
-        marked.get(..=at + closes)?;
-        // It was written by serde_json a moment ago.
-        let text: String = serde_json::from_slice(string).ok()?;
-        let json = text.get(self.mark.len() - 1..)?.to_owned();
-        Some((json, at + 1 + closes))
+        Some(all)
     }
+}
+
+/// Where a string of JSON ends whose first quote is behind us.
+fn plain_length(body: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        match body.get(at)? {
+            b'"' => return Some(at),
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+}
+
+/// What a string of JSON means. It was written by `serde_json` a moment ago.
+fn plain(body: &[u8]) -> String {
+    let quoted = [b"\"", body, b"\""].concat();
+    serde_json::from_slice(&quoted).unwrap_or_default()
+}
+
+/// Puts quotes and backslashes back.
+fn restore(body: &[u8], out: &mut Vec<u8>) {
+    let mut rest = body;
+    // U+0080 is C2 80 in UTF-8, and C2 begins other characters too.
+    while let Some(at) = memchr::memchr2(0x7f, 0xc2, rest) {
+        let (before, found) = rest.split_at(at);
+        out.extend_from_slice(before);
+        let used = match found {
+            [0x7f, ..] => {
+                out.push(b'"');
+                1
+            }
+            [0xc2, 0x80, ..] => {
+                out.push(b'\\');
+                2
+            }
+            _ => {
+                out.extend_from_slice(found.get(..1).unwrap_or_default());
+                1
+            }
+        };
+        rest = found.get(used..).unwrap_or_default();
+    }
+    out.extend_from_slice(rest);
 }
 
 /// A body with what was marked in its place.

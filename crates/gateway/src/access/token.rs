@@ -1,7 +1,7 @@
 //! One token, as long as somebody uses it: who it stands for, and whether it still counts.
 
 use std::fmt;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -72,6 +72,8 @@ pub struct TokenState {
     last_used_ms: AtomicI64,
     ended: OnceLock<Ended>,
     stop: CancellationToken,
+    /// Whether somebody looks at the clock for it.
+    watched: AtomicBool,
     clock: Arc<dyn Clock>,
 }
 
@@ -106,6 +108,7 @@ impl TokenState {
             last_used_ms: AtomicI64::new(used),
             ended: OnceLock::new(),
             stop: CancellationToken::new(),
+            watched: AtomicBool::new(false),
             clock,
         }
     }
@@ -145,6 +148,17 @@ impl TokenState {
             let nap = Duration::from_millis(left.max(1)).min(LOOK_AGAIN);
             let _ = tokio::time::timeout(nap, self.stop.cancelled()).await;
         }
+    }
+
+    /// Is cancelled when it has ended. Must be called within the runtime.
+    #[must_use]
+    pub fn gone(self: &Arc<Self>) -> CancellationToken {
+        // Somebody has to look at the clock, once for all who wait.
+        if self.expires_ms.is_some() && !self.watched.swap(true, Ordering::Relaxed) {
+            let state = Arc::clone(self);
+            tokio::spawn(async move { state.ended().await });
+        }
+        self.stop.clone()
     }
 
     /// When it was last used, in milliseconds since the Unix epoch.

@@ -8,8 +8,8 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, CACHE_CONTROL,
-    REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS,
+    ACCESS_CONTROL_REQUEST_METHOD, CACHE_CONTROL, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 use tokio::time::Instant;
@@ -24,9 +24,21 @@ const PRIVATE_NETWORK_ASKED: HeaderName = HeaderName::from_static("access-contro
 const PRIVATE_NETWORK: HeaderName = HeaderName::from_static("access-control-allow-private-network");
 
 /// The headers of requests that mean something here.
-const MEANT_HEADERS: [&str; 3] = ["authorization", "content-type", "x-pairing-code"];
-/// How the headers begin in which OpenAI's libraries tell of themselves.
-const LIBRARY_HEADERS: &str = "x-stainless-";
+const MEANT_HEADERS: [&str; 8] = [
+    "authorization",
+    "content-type",
+    "x-pairing-code",
+    "last-event-id",
+    "mcp-method",
+    "mcp-name",
+    "mcp-protocol-version",
+    "mcp-session-id",
+];
+/// The headers of answers that a page may read, besides those that every page may.
+const SHOWN_HEADERS: &str = "mcp-session-id, www-authenticate";
+/// How the headers begin that a page may send besides: OpenAI's libraries tell of themselves in some, and MCP's clients
+/// repeat arguments in others.
+const OPEN_HEADERS: [&str; 2] = ["x-stainless-", "mcp-param-"];
 
 /// How many times the largest frame is taken from the wire of a body that nobody reads.
 const DISCARDED: usize = 4;
@@ -79,6 +91,7 @@ async fn pass(app: &App, mut request: Request, next: Next) -> Response {
     };
     let mut response = if is_preflight(&request) { preflight(&request) } else { next.run(request).await };
     response.headers_mut().insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    response.headers_mut().insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(SHOWN_HEADERS));
     response.headers_mut().append(VARY, HeaderValue::from_static("origin"));
     response
 }
@@ -87,12 +100,14 @@ fn is_preflight(request: &Request) -> bool {
     request.method() == Method::OPTIONS && request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD)
 }
 
-/// The headers that a page may send: those that mean something here, and of those that it asks for the ones in which
-/// OpenAI's libraries tell of themselves.
+/// The headers that a page may send: those that mean something here, and of those that it asks for the ones that begin
+/// as [`OPEN_HEADERS`] do.
 fn allowed_headers(request: &Request) -> HeaderValue {
     let asked = request.headers().get_all(ACCESS_CONTROL_REQUEST_HEADERS).into_iter();
     let asked = asked.filter_map(|value| value.to_str().ok()).flat_map(|list| list.split(',')).map(str::trim);
-    let theirs = asked.filter(|name| name.to_ascii_lowercase().starts_with(LIBRARY_HEADERS));
+    let is_open =
+        |name: &str| OPEN_HEADERS.iter().any(|begins| name.to_ascii_lowercase().starts_with(begins));
+    let theirs = asked.filter(|name| is_open(name));
     let names = MEANT_HEADERS.into_iter().chain(theirs).collect::<Vec<_>>().join(", ");
     HeaderValue::try_from(names).unwrap_or(HeaderValue::from_static("authorization, content-type"))
 }

@@ -28,6 +28,10 @@ mod hooks;
 mod hosts;
 mod listener;
 #[cfg(test)]
+mod mcp;
+#[cfg(test)]
+mod mcp_client;
+#[cfg(test)]
 mod models;
 #[cfg(test)]
 mod own;

@@ -35,6 +35,25 @@ fn a_list_takes_the_place_of_the_tool_that_carries_it() {
 }
 
 #[test]
+fn a_result_takes_the_place_of_the_one_that_carries_it() {
+    let verbatim = Verbatim::default();
+    let result = r#"{"content":[{"type":"text","text":"\u0022 \\ ü"}],"structuredContent":1e3,"_meta":{}}"#;
+    let carrier = json!(verbatim.result(result)).to_string();
+    let written = format!(r#"{{"id":1,"result":{{"resultType":{carrier},"content":[]}}}}"#);
+    assert_eq!(through(&verbatim, &written, &[]), format!(r#"{{"id":1,"result":{result}}}"#));
+}
+
+#[test]
+fn characters_that_stand_for_others_stay_themselves() {
+    let verbatim = Verbatim::default();
+    for raw in ["\"a\u{7f}\\n\"", "\"\u{80}\\u0022\"", "\"\u{a0}\u{bf}é\"", "[\t1,\n2]"] {
+        let written = json!({"v": verbatim.value(raw)}).to_string();
+        let expected = raw.replace(['\t', '\n'], " ");
+        assert_eq!(through(&verbatim, &written, &[]), format!(r#"{{"v":{expected}}}"#));
+    }
+}
+
+#[test]
 fn line_feeds_between_tokens_do_not_end_a_message() {
     let verbatim = Verbatim::default();
     let written = json!({"v": verbatim.value("{\n  \"a\": 1\r\n}")}).to_string();

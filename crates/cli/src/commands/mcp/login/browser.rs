@@ -1,0 +1,185 @@
+//! A person's browser: it is told an address, and comes back to a port of this computer.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::process::Stdio;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use reqwest::Url;
+use secrecy::SecretString;
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use toolway_mcp::oauth::{Browser, BrowserFailure};
+use toolway_types::Slug;
+
+use super::page;
+use crate::environment::Environment;
+use crate::print::{Printer, escape};
+use crate::report::{Done, Failure, plain};
+
+/// The path that the browser is sent back to.
+pub(super) const PATH: &str = "/callback";
+/// Longest line that may be pasted, in bytes.
+const MAX_LINE: usize = 16 << 10;
+
+/// How the browser is reached, and for how long it is waited for.
+#[derive(Debug, Clone)]
+pub(super) struct Visit {
+    /// The port to listen on, where it is free: the one that the server knows already.
+    pub(super) port: Option<u16>,
+    /// Whether to try to open a browser.
+    pub(super) open: bool,
+    /// Whether the address may be pasted.
+    pub(super) paste: bool,
+    pub(super) within: Duration,
+}
+
+/// A browser of whoever sits at the terminal.
+pub(super) struct PersonsBrowser {
+    listener: TcpListener,
+    address: SocketAddr,
+    visit: Visit,
+    slug: Slug,
+    printer: Printer,
+    /// Programs that open an address, the first that there is.
+    openers: Vec<Vec<String>>,
+}
+
+impl PersonsBrowser {
+    /// Listens on the loopback interface.
+    pub(super) fn new(visit: Visit, slug: Slug, printer: Printer, environment: &Environment) -> Done<Self> {
+        let bound = visit.port.and_then(|port| bind(port).ok());
+        let (listener, address) = bound.map_or_else(|| bind(0), Ok).map_err(|error| {
+            Failure::new(format!("cannot listen on 127.0.0.1 for the browser: {}", plain(&error))).code("io")
+        })?;
+        Ok(Self { listener, address, visit, slug, printer, openers: openers(environment) })
+    }
+
+    /// Tries to open the address; that it is printed is enough where it can't be.
+    fn open(&self, url: &Url) {
+        for opener in &self.openers {
+            let Some((program, args)) = opener.split_first() else { continue };
+            let started = tokio::process::Command::new(program)
+                .args(args)
+                .arg(url.as_str())
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn();
+            if started.is_ok() {
+                return;
+            }
+        }
+    }
+}
+
+fn bind(port: u16) -> std::io::Result<(TcpListener, SocketAddr)> {
+    let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
+    listener.set_nonblocking(true)?;
+    let address = listener.local_addr()?;
+    Ok((TcpListener::from_std(listener)?, address))
+}
+
+/// What opens an address on this computer. Without a screen on Linux there is nothing.
+fn openers(environment: &Environment) -> Vec<Vec<String>> {
+    let all: &[&[&str]] = if cfg!(target_os = "macos") {
+        &[&["open"]]
+    } else if cfg!(windows) {
+        &[&["rundll32.exe", "url.dll,FileProtocolHandler"]]
+    } else if environment.variable("DISPLAY").or(environment.variable("WAYLAND_DISPLAY")).is_some() {
+        &[&["xdg-open"], &["gio", "open"]]
+    } else {
+        &[]
+    };
+    all.iter().map(|words| words.iter().map(|word| (*word).to_owned()).collect()).collect()
+}
+
+/// The port that an earlier login was sent back to.
+pub(super) fn port_of(redirect_uri: &str) -> Option<u16> {
+    let url = Url::parse(redirect_uri).ok()?;
+    url.port().filter(|_| url.host_str() == Some("127.0.0.1") && url.path() == PATH)
+}
+
+#[async_trait]
+impl Browser for PersonsBrowser {
+    fn redirect_uri(&self) -> String {
+        format!("http://{}{PATH}", self.address)
+    }
+
+    async fn visit(
+        &self,
+        url: &Url,
+        is_answer: &(dyn for<'q> Fn(&'q str) -> bool + Sync),
+    ) -> Result<SecretString, BrowserFailure> {
+        self.printer.note(&format!("to sign in to {}, open this address in your browser:", self.slug));
+        self.printer.note("");
+        self.printer.note(&format!("  {}", escape(url.as_str())));
+        self.printer.note("");
+        if self.visit.paste {
+            self.printer.note(
+                "if that browser is on another computer, paste here the address that it ends at (the page will not load)",
+            );
+        }
+        if self.visit.open {
+            self.open(url);
+        }
+        let listened = page::wait(&self.listener, is_answer);
+        let pasted = pasted(self.visit.paste, is_answer, &self.printer);
+        let came = async {
+            tokio::select! {
+                query = listened => query,
+                query = pasted => query,
+            }
+        };
+        let late = || {
+            BrowserFailure(format!("the browser did not come back within {} s", self.visit.within.as_secs()))
+        };
+        tokio::time::timeout(self.visit.within, came).await.map_err(|_| late())
+    }
+}
+
+/// The query of the first pasted address that belongs to this login. Never ends where nothing can be pasted.
+async fn pasted(
+    may_be: bool,
+    is_answer: &(dyn for<'q> Fn(&'q str) -> bool + Sync),
+    printer: &Printer,
+) -> SecretString {
+    let (send, mut lines) = mpsc::channel(1);
+    if may_be {
+        // A thread of its own, which nothing waits for: a line that nobody types must not keep the program from ending.
+        let reading = std::thread::Builder::new().name("pasted".to_owned()).spawn(move || read_lines(&send));
+        drop(reading);
+    } else {
+        drop(send);
+    }
+    while let Some(line) = lines.recv().await {
+        match query_in(&line) {
+            Some(query) if is_answer(query) => return query.to_owned().into(),
+            _ => printer.note("that is not the address that the browser ends at for this login"),
+        }
+    }
+    std::future::pending().await
+}
+
+fn read_lines(to: &mpsc::Sender<String>) {
+    use std::io::{BufRead as _, Read as _};
+    loop {
+        let mut line = String::new();
+        let read = std::io::stdin().lock().take(MAX_LINE as u64).read_line(&mut line);
+        if !matches!(read, Ok(1..)) || to.blocking_send(line).is_err() {
+            return;
+        }
+    }
+}
+
+/// The query of an address that was pasted.
+pub(super) fn query_in(line: &str) -> Option<&str> {
+    let (_, query) = line.trim().split_once('?')?;
+    Some(query.split('#').next().unwrap_or(query))
+}
+
+impl std::fmt::Debug for PersonsBrowser {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PersonsBrowser").field("address", &self.address).finish_non_exhaustive()
+    }
+}

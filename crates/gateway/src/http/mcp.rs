@@ -1,0 +1,115 @@
+//! The doors for MCP clients over HTTP: `/mcp` shows all that the token may call, `/mcp/agents/{id}` what one agent may
+//! use, `/mcp/sources/{source}` one device or server alone, under its own names.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Path, Request, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::any;
+use http::StatusCode;
+use serde::Deserialize;
+use toolway_core::{Caller as EngineCaller, Door};
+use toolway_mcp::server::{Bounds, Scope, Visitor};
+use toolway_types::Slug;
+
+use super::extract::read_body;
+use super::{ApiError, QueryOf, agent_forbidden};
+use crate::access::{Caller, TokenState};
+use crate::state::App;
+
+/// The doors.
+pub(super) fn routes() -> Router<Arc<App>> {
+    Router::new()
+        .route("/mcp", any(everything))
+        .route("/mcp/agents/{agent}", any(of_agent))
+        .route("/mcp/sources/{source}", any(of_source))
+}
+
+/// What an address may say: less than the token may see.
+#[derive(Debug, Default, Deserialize)]
+struct Query {
+    /// Only tools that count as reading.
+    #[serde(default)]
+    read_only: bool,
+    /// Only tools whose ids fit this pattern, or one of these with commas between them.
+    only: Option<String>,
+}
+
+impl Query {
+    fn bounds(&self) -> Result<Arc<Bounds>, ApiError> {
+        let only: Vec<&str> = self.only.iter().flat_map(|only| only.split(',')).collect();
+        let bounds = Bounds::parse(self.read_only, &only);
+        bounds.map(Arc::new).map_err(|bad| ApiError::malformed(format!("only: {bad}")))
+    }
+}
+
+async fn everything(
+    State(app): State<Arc<App>>,
+    Caller(token): Caller,
+    QueryOf(query): QueryOf<Query>,
+    request: Request,
+) -> Result<Response, ApiError> {
+    let visitor = visitor(&token, None, Scope::Everything, query.bounds()?);
+    serve(&app, visitor, request).await
+}
+
+async fn of_agent(
+    State(app): State<Arc<App>>,
+    Caller(token): Caller,
+    Path(agent): Path<String>,
+    QueryOf(query): QueryOf<Query>,
+    request: Request,
+) -> Result<Response, ApiError> {
+    let agent = agent_of(&app, &token, &agent)?;
+    let visitor = visitor(&token, Some(agent), Scope::Everything, query.bounds()?);
+    serve(&app, visitor, request).await
+}
+
+async fn of_source(
+    State(app): State<Arc<App>>,
+    Caller(token): Caller,
+    Path(source): Path<String>,
+    QueryOf(query): QueryOf<Query>,
+    request: Request,
+) -> Result<Response, ApiError> {
+    let slug = source.parse::<Slug>().ok().filter(|slug| app.registry.snapshot().source(slug).is_some());
+    let slug = slug.ok_or_else(|| {
+        ApiError::not_found("source_unknown", format!("there is no source {source:?}"))
+            .with_hint("`toolway devices list` and `toolway mcp list` show the sources")
+    })?;
+    let visitor = visitor(&token, None, Scope::Source(slug), query.bounds()?);
+    serve(&app, visitor, request).await
+}
+
+/// The agent that is asked for, where there is one and the token may use it.
+pub(crate) fn agent_of(app: &App, token: &TokenState, agent: &str) -> Result<Arc<str>, ApiError> {
+    match token.principal.agent.as_deref() {
+        Some(bound) if bound != agent => return Err(agent_forbidden(bound, agent)),
+        _ => {}
+    }
+    Ok(Arc::from(app.chat.agents.view(agent)?.definition.name.as_str()))
+}
+
+/// A token's holder at one of the doors.
+pub(crate) fn visitor(
+    token: &Arc<TokenState>,
+    agent: Option<Arc<str>>,
+    scope: Scope,
+    bounds: Arc<Bounds>,
+) -> Visitor {
+    let mut caller = EngineCaller::new(Arc::clone(&token.principal), Door::Mcp);
+    caller.agent = agent;
+    Visitor { caller, scope, bounds, gone: token.gone() }
+}
+
+async fn serve(app: &App, visitor: Visitor, request: Request) -> Result<Response, ApiError> {
+    let (parts, body) = request.into_parts();
+    let body = read_body(&parts.headers, body, app.settings.limits.frame_bytes).await?;
+    if app.closing.is_cancelled() {
+        return Ok(StatusCode::SERVICE_UNAVAILABLE.into_response());
+    }
+    let response = app.mcp.http.serve(visitor, http::Request::from_parts(parts, body)).await;
+    Ok(response.map(Body::new))
+}

@@ -1,0 +1,397 @@
+//! MCP clients at `/mcp`: both eras over real sockets, byte by byte where it matters.
+
+use serde_json::{Value, json};
+use toolway_types::{RawJson, SpecDocument};
+
+use crate::mcp_client::{Client, Era, result};
+use crate::probe::Probe;
+use crate::support::Bench;
+use crate::websocket::Peer;
+
+const SCHEMA: &str = r##"{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"z":{"$ref":"#/$defs/n"},"a":{"type":"number","maximum":1e3,"minimum":1.0}},"$defs":{"n":{"$anchor":"n","type":"integer"}},"x-own":[1.50]}"##;
+
+fn spec(name: &str) -> SpecDocument {
+    SpecDocument { parameters: Some(RawJson::parse(SCHEMA).unwrap()), ..SpecDocument::named(name) }
+}
+
+/// A device that offers these tools.
+async fn device(bench: &Bench, tools: Value) -> Peer {
+    let made = bench.token("device").await;
+    let mut device = Peer::device(bench, &made.token, "phone").await;
+    device.register(tools).await;
+    device
+}
+
+#[tokio::test]
+async fn both_eras_see_the_same_tools_and_specs_stay_as_they_were_written() {
+    let bench = Bench::new().await;
+    let _probe = Probe::with(&bench, "desk", vec![spec("b"), spec("a")]);
+    let token = bench.token("client").await.token;
+    for era in Era::ALL {
+        let mut client = Client::at(&bench, "/mcp/sources/desk", &token, era).await;
+        let listed = client.raw("tools/list", json!({})).await;
+        let wanted = format!(
+            r#""tools":[{{"name":"a","inputSchema":{SCHEMA}}},{{"name":"b","inputSchema":{SCHEMA}}}]"#
+        );
+        assert!(listed.contains(&wanted), "{era:?}: {listed}");
+        let mut everything = Client::at(&bench, "/mcp", &token, era).await;
+        let listed = everything.ask("tools/list", json!({})).await;
+        let names: Vec<_> =
+            listed["result"]["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
+        assert!(
+            names.contains(&&json!("desk__a")) && names.contains(&&json!("get_current_time")),
+            "{names:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_newer_client_is_told_how_long_a_list_holds_and_an_older_one_is_not() {
+    let bench = Bench::new().await;
+    let _probe = Probe::offer(&bench, "desk", &["a"]);
+    let token = bench.token("client").await.token;
+    let mut newer = Client::at(&bench, "/mcp/sources/desk", &token, Era::Modern).await;
+    let listed = newer.ask("tools/list", json!({})).await["result"].clone();
+    assert_eq!((&listed["ttlMs"], &listed["cacheScope"]), (&json!(5000), &json!("private")));
+    let mut older = Client::at(&bench, "/mcp/sources/desk", &token, Era::Nov2025).await;
+    let listed = older.ask("tools/list", json!({})).await["result"].clone();
+    assert_eq!(listed.as_object().unwrap().len(), 1, "{listed}");
+}
+
+#[tokio::test]
+async fn a_devices_tool_is_called_with_the_callers_own_bytes() {
+    let bench = Bench::new().await;
+    let mut device = device(&bench, json!([{"name": "echo"}])).await;
+    let token = bench.token("client").await.token;
+    for era in Era::ALL {
+        let mut client = Client::at(&bench, "/mcp", &token, era).await;
+        let arguments = r#"{"z":1.0,"a":1e3,"big":12345678901234567890123}"#;
+        let params = RawJson::parse(&format!(r#"{{"name":"phone__echo","arguments":{arguments}}}"#)).unwrap();
+        let calling = client.ask_raw("tools/call", &params);
+        let answering = async {
+            let asked = device.expect("tool_call_request").await;
+            device
+                .say(json!({"type": "tool_call_result", "call_id": asked["call_id"], "status": "success", "result": "done"}))
+                .await;
+            asked
+        };
+        let (answer, asked) = tokio::join!(calling, answering);
+        assert_eq!(asked["args"]["z"], 1.0);
+        assert_eq!(result(&answer)["content"], json!([{"type": "text", "text": "done"}]), "{answer}");
+        assert_eq!(result(&answer)["isError"], false);
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_tool_is_no_result_and_neither_is_one_that_policy_hides() {
+    let bench =
+        Bench::with(json!({"policy": {"rules": [{"when": {"tools": ["desk/hidden"]}, "effect": "deny"}]}}))
+            .await;
+    let probe = Probe::offer(&bench, "desk", &["hidden", "seen"]);
+    let token = bench.token("client").await.token;
+    for era in Era::ALL {
+        let mut client = Client::at(&bench, "/mcp", &token, era).await;
+        for name in ["desk__hidden", "nobody__has_it", "desk__"] {
+            let answer = client.ask("tools/call", json!({"name": name, "arguments": {}})).await;
+            assert_eq!(answer["error"]["code"], -32602, "{answer}");
+            assert_eq!(answer["error"]["message"], format!("Tool {name} is not available"));
+        }
+        let answer = client.ask("tools/call", json!({"name": "desk__seen"})).await;
+        assert_eq!(result(&answer)["content"][0]["text"], "ran");
+    }
+    assert_eq!(probe.runs(), Era::ALL.len());
+}
+
+#[tokio::test]
+async fn bad_arguments_are_a_result_that_says_all_that_is_wrong() {
+    let bench = Bench::new().await;
+    let probe = Probe::with(&bench, "desk", vec![spec("a")]);
+    let token = bench.token("client").await.token;
+    let mut client = Client::at(&bench, "/mcp", &token, Era::Modern).await;
+    let answer =
+        client.ask("tools/call", json!({"name": "desk__a", "arguments": {"z": "no", "a": 2000}})).await;
+    assert_eq!(result(&answer)["isError"], true);
+    let envelope: Value =
+        serde_json::from_str(result(&answer)["content"][0]["text"].as_str().unwrap()).unwrap();
+    assert_eq!(envelope["error_type"], "validation_error");
+    let words = envelope["message"].as_str().unwrap();
+    assert!(words.contains("/z") && words.contains("/a"), "{words}");
+    assert_eq!(probe.runs(), 0);
+}
+
+#[tokio::test]
+async fn an_agents_door_shows_its_tools_alone() {
+    let bench = Bench::new().await;
+    let _probe = Probe::offer(&bench, "desk", &["a", "b"]);
+    let token = bench.token("client").await.token;
+    let made = bench.owner("PUT", "/api/agents/narrow", Some(json!({"tools": ["desk/a"]}))).await;
+    assert_eq!(made.status, 201, "{made:?}");
+    let mut client = Client::at(&bench, "/mcp/agents/narrow", &token, Era::Modern).await;
+    let listed = client.ask("tools/list", json!({})).await;
+    let names: Vec<_> =
+        listed["result"]["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
+    // Whoever has an agent may look for its tools.
+    assert_eq!(names, ["find_tools", "desk__a"]);
+    let answer = client.ask("tools/call", json!({"name": "desk__b"})).await;
+    assert_eq!(answer["error"]["code"], -32602);
+    let unknown = bench.send("POST", "/mcp/agents/nobody", Some(&token), Some(json!({}))).await;
+    assert_eq!((unknown.status, unknown.code().as_str()), (404, "agent_unknown"));
+    let bound = bench.agents_token("other").await.token;
+    let forbidden = bench.send("POST", "/mcp/agents/narrow", Some(&bound), Some(json!({}))).await;
+    assert_eq!((forbidden.status, forbidden.code().as_str()), (403, "agent_forbidden"));
+}
+
+#[tokio::test]
+async fn who_comes_without_a_token_or_may_not_call_is_refused_at_every_door() {
+    let bench = Bench::new().await;
+    let _probe = Probe::offer(&bench, "desk", &["a"]);
+    let device = bench.token("device").await.token;
+    for path in ["/mcp", "/mcp/agents/default", "/mcp/sources/desk"] {
+        let refused = bench.send("POST", path, None, Some(json!({}))).await;
+        assert_eq!(refused.status, 401, "{path}");
+        assert!(refused.header("www-authenticate").unwrap().starts_with("Bearer"), "{path}");
+        assert_eq!(bench.send("POST", path, Some(&device), Some(json!({}))).await.status, 403, "{path}");
+    }
+    let token = bench.token("client").await.token;
+    let unknown = bench.send("POST", "/mcp/sources/nobody", Some(&token), Some(json!({}))).await;
+    assert_eq!((unknown.status, unknown.code().as_str()), (404, "source_unknown"));
+}
+
+#[tokio::test]
+async fn bounds_in_the_address_take_away_and_give_nothing() {
+    let bench = Bench::with(json!({"policy": {"trusted_sources": ["desk"]}})).await;
+    let reading = SpecDocument {
+        annotations: Some(RawJson::parse(r#"{"readOnlyHint":true}"#).unwrap()),
+        ..SpecDocument::named("read")
+    };
+    let _probe = Probe::with(&bench, "desk", vec![reading, SpecDocument::named("write")]);
+    let token = bench.token("client").await.token;
+    for (query, wanted) in [
+        ("?read_only=true", vec!["read"]),
+        ("?only=desk/w*", vec!["write"]),
+        ("?only=desk/w*,desk/r*", vec!["read", "write"]),
+        ("?only=other/*", vec![]),
+    ] {
+        let path = format!("/mcp/sources/desk{query}");
+        let mut client = Client::at(&bench, &path, &token, Era::Modern).await;
+        let listed = client.ask("tools/list", json!({})).await;
+        let names: Vec<_> =
+            listed["result"]["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
+        assert_eq!(names, wanted, "{query}");
+    }
+}
+
+/// A gateway that asks before a tool may use a permission.
+async fn asking() -> (Bench, Probe, String) {
+    let bench = Bench::with(json!({"permissions": {"default": "ask"}})).await;
+    let probe = Probe::needing(&bench, "desk", "locate", &["device.location"]);
+    let token = bench.token("client").await.token;
+    (bench, probe, token)
+}
+
+const FORMS: &str = r#"{"elicitation":{"form":{}}}"#;
+
+fn forms() -> Value {
+    serde_json::from_str(FORMS).unwrap()
+}
+
+fn consent(decision: &str) -> Value {
+    json!({"consent": {"action": "accept", "content": {"decision": decision}}})
+}
+
+#[tokio::test]
+async fn a_newer_client_is_asked_for_a_permission_in_the_answer_and_answers_in_the_next_request() {
+    let (bench, probe, token) = asking().await;
+    let mut client = Client::with(&bench, "/mcp", &token, Era::Modern, forms()).await;
+    let call = json!({"name": "desk__locate", "arguments": {"exact": true}});
+    let asked = result(&client.ask("tools/call", call.clone()).await).clone();
+    assert_eq!(asked["resultType"], "input_required", "{asked}");
+    let question = &asked["inputRequests"]["consent"];
+    assert_eq!(question["method"], "elicitation/create");
+    let words = question["params"]["message"].as_str().unwrap();
+    assert!(
+        words.contains("desk__locate") && words.contains("device.location") && words.contains("exact"),
+        "{words}"
+    );
+    assert_eq!(probe.runs(), 0);
+
+    let mut again = call.clone();
+    again["requestState"] = asked["requestState"].clone();
+    again["inputResponses"] = consent("allow");
+    let done = result(&client.ask("tools/call", again.clone()).await).clone();
+    assert_eq!((&done["content"][0]["text"], probe.runs()), (&json!("ran"), 1), "{done}");
+
+    // The word worked once.
+    let replayed = client.ask("tools/call", again).await;
+    assert_eq!(replayed["error"]["code"], -32602, "{replayed}");
+    assert_eq!(probe.runs(), 1);
+}
+
+#[tokio::test]
+async fn a_request_state_is_of_its_request_its_principal_and_its_making_alone() {
+    let (bench, probe, token) = asking().await;
+    let mut client = Client::with(&bench, "/mcp", &token, Era::Modern, forms()).await;
+    let other = bench.token("client").await.token;
+    let mut stranger = Client::with(&bench, "/mcp", &other, Era::Modern, forms()).await;
+    let call = |n: u32| json!({"name": "desk__locate", "arguments": {"n": n}});
+    let with = |state: &Value, n: u32| {
+        let mut call = call(n);
+        call["requestState"] = state.clone();
+        call["inputResponses"] = consent("allow");
+        call
+    };
+    let mut states = Vec::new();
+    for n in 0..3 {
+        states.push(client.ask("tools/call", call(n)).await["result"]["requestState"].clone());
+    }
+    let changed = json!(format!("{}x", states[0].as_str().unwrap()));
+    assert_eq!(client.ask("tools/call", with(&changed, 0)).await["error"]["code"], -32602);
+    // Another's, and another request's.
+    assert_eq!(stranger.ask("tools/call", with(&states[1], 1)).await["error"]["code"], -32602);
+    assert_eq!(client.ask("tools/call", with(&states[2], 7)).await["error"]["code"], -32602);
+    assert_eq!(probe.runs(), 0);
+    let done = client.ask("tools/call", with(&states[0], 0)).await;
+    assert_eq!(result(&done)["content"][0]["text"], "ran", "{done}");
+}
+
+#[tokio::test]
+async fn e9_a_client_that_declines_or_answers_something_else_has_not_allowed_it() {
+    let (bench, probe, token) = asking().await;
+    let mut client = Client::with(&bench, "/mcp", &token, Era::Modern, forms()).await;
+    let answers = [
+        json!({"consent": {"action": "decline"}}),
+        json!({"consent": {"action": "cancel", "content": {"decision": "allow"}}}),
+        json!({"consent": {"action": "accept", "content": {"decision": "yes"}}}),
+        json!({"consent": true, "approved": true}),
+        json!({}),
+    ];
+    for answer in answers {
+        let mut call = json!({"name": "desk__locate", "arguments": {"approved": true}});
+        call["requestState"] = client.ask("tools/call", call.clone()).await["result"]["requestState"].clone();
+        call["inputResponses"] = answer.clone();
+        let denied = result(&client.ask("tools/call", call).await).clone();
+        let envelope: Value = serde_json::from_str(denied["content"][0]["text"].as_str().unwrap()).unwrap();
+        assert_eq!(
+            (&denied["isError"], &envelope["error_type"]),
+            (&json!(true), &json!("permission_denied")),
+            "{answer}"
+        );
+    }
+    assert_eq!(probe.runs(), 0);
+}
+
+#[tokio::test]
+async fn a_client_without_forms_is_not_asked_and_is_told_how_to_allow_it() {
+    let (bench, probe, token) = asking().await;
+    for (era, capabilities) in [(Era::Modern, json!({})), (Era::Nov2025, json!({"elicitation": {"url": {}}}))]
+    {
+        let mut client = Client::with(&bench, "/mcp", &token, era, capabilities).await;
+        let denied = result(&client.ask("tools/call", json!({"name": "desk__locate"})).await).clone();
+        let envelope: Value = serde_json::from_str(denied["content"][0]["text"].as_str().unwrap()).unwrap();
+        assert_eq!(envelope["error_type"], "permission_denied", "{denied}");
+        assert!(envelope["hint"].as_str().is_some_and(|hint| !hint.is_empty()), "{envelope}");
+    }
+    assert_eq!(probe.runs(), 0);
+}
+
+#[tokio::test]
+async fn an_mcp_session_is_its_principals_and_ends_when_it_is_ended() {
+    let bench = Bench::new().await;
+    let _probe = Probe::offer(&bench, "desk", &["a"]);
+    let token = bench.token("client").await.token;
+    let client = Client::at(&bench, "/mcp", &token, Era::Nov2025).await;
+    let other = bench.token("client").await.token;
+    let mut stranger = Client::at(&bench, "/mcp", &other, Era::Nov2025).await;
+    let own = std::mem::replace(&mut stranger.session, client.session.clone());
+    let refused = stranger.send("tools/list", "{}").await;
+    assert_eq!(refused.status, 404, "{refused:?}");
+    stranger.session = own;
+    assert_eq!(stranger.send("tools/list", "{}").await.status, 200);
+    // The same token at another door is another session.
+    let mut elsewhere = Client::at(&bench, "/mcp/sources/desk", &token, Era::Nov2025).await;
+    elsewhere.session = client.session.clone();
+    assert_eq!(elsewhere.send("tools/list", "{}").await.status, 404);
+
+    let mut headers = client.headers();
+    let ended = bench.raw("DELETE", "/mcp", &headers, "").await;
+    assert_eq!(ended.status, 202, "{ended:?}");
+    headers.push(("Content-Type".to_owned(), "application/json".to_owned()));
+    let gone = bench.raw("POST", "/mcp", &headers, r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#).await;
+    assert_eq!(gone.status, 404);
+}
+
+#[tokio::test]
+async fn as_many_mcp_sessions_as_may_be_and_no_more() {
+    let bench = Bench::with(json!({"mcp": {"sessions": 4}})).await;
+    let (one, two, three) = (
+        bench.token("client").await.token,
+        bench.token("client").await.token,
+        bench.token("client").await.token,
+    );
+    let mut first = Client::at(&bench, "/mcp", &one, Era::Nov2025).await;
+    let mut second = Client::at(&bench, "/mcp", &one, Era::Nov2025).await;
+    // Half of all are one principal's at most; the longest idle one goes for a third.
+    assert_eq!(second.send("ping", "{}").await.status, 200);
+    let _third = Client::at(&bench, "/mcp", &one, Era::Nov2025).await;
+    assert_eq!(first.send("ping", "{}").await.status, 404);
+    assert_eq!(second.send("ping", "{}").await.status, 200);
+    let _more = (
+        Client::at(&bench, "/mcp", &two, Era::Nov2025).await,
+        Client::at(&bench, "/mcp", &two, Era::Nov2025).await,
+    );
+    // Somebody else's are not ended for yet another.
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}).to_string();
+    let headers = [
+        ("Host".to_owned(), bench.address().to_string()),
+        ("Authorization".to_owned(), format!("Bearer {three}")),
+        ("Accept".to_owned(), "application/json, text/event-stream".to_owned()),
+        ("Content-Type".to_owned(), "application/json".to_owned()),
+    ];
+    let refused = bench.raw("POST", "/mcp", &headers, &body).await;
+    assert_eq!(refused.status, 503, "{refused:?}");
+    assert!(refused.body.contains("mcp.sessions"), "{refused:?}");
+    assert_eq!(refused.header("retry-after"), Some("60"));
+    // Who needs none is served.
+    let mut modern = Client::at(&bench, "/mcp", &three, Era::Modern).await;
+    assert_eq!(modern.send("tools/list", "{}").await.status, 200);
+}
+
+#[tokio::test]
+async fn an_idle_mcp_session_ends() {
+    let bench = Bench::with(json!({"mcp": {"session_idle_s": 0.2}})).await;
+    let token = bench.token("client").await.token;
+    let mut client = Client::at(&bench, "/mcp", &token, Era::Nov2025).await;
+    let sessions = || bench.gateway.app().mcp.sessions().len();
+    assert_eq!(sessions(), 1);
+    let ended = async {
+        while sessions() > 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(20), ended).await.expect("it ends");
+    assert_eq!(client.send("ping", "{}").await.status, 404);
+}
+
+#[tokio::test]
+async fn an_unknown_version_is_refused_with_those_that_there_are() {
+    let bench = Bench::new().await;
+    let token = bench.token("client").await.token;
+    let client = Client::at(&bench, "/mcp", &token, Era::Modern).await;
+    let mut headers = client.headers();
+    headers.retain(|(name, _)| name != "MCP-Protocol-Version");
+    headers.push(("MCP-Protocol-Version".to_owned(), "1999-01-01".to_owned()));
+    headers.push(("Content-Type".to_owned(), "application/json".to_owned()));
+    headers.push(("Mcp-Method".to_owned(), "tools/list".to_owned()));
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "1999-01-01",
+        "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let body =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta}}).to_string();
+    let refused = bench.raw("POST", "/mcp", &headers, &body).await;
+    assert_eq!(refused.status, 400, "{refused:?}");
+    assert_eq!(refused.json()["error"]["code"], -32022, "{refused:?}");
+    assert!(refused.body.contains("2026-07-28"), "{refused:?}");
+}

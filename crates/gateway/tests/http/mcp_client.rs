@@ -1,0 +1,176 @@
+//! An MCP client that sends exactly what it is told, in the form of one era.
+
+use serde_json::{Value, json};
+use toolway_types::RawJson;
+
+use crate::support::{Answer, Bench};
+
+/// Which version a client speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Era {
+    Modern,
+    Nov2025,
+    June2025,
+    March2025,
+}
+
+impl Era {
+    pub(crate) const ALL: [Self; 4] = [Self::Modern, Self::Nov2025, Self::June2025, Self::March2025];
+
+    pub(crate) fn version(self) -> &'static str {
+        match self {
+            Self::Modern => "2026-07-28",
+            Self::Nov2025 => "2025-11-25",
+            Self::June2025 => "2025-06-18",
+            Self::March2025 => "2025-03-26",
+        }
+    }
+}
+
+pub(crate) struct Client<'b> {
+    bench: &'b Bench,
+    path: String,
+    token: String,
+    pub(crate) era: Era,
+    capabilities: Value,
+    /// The MCP session, where the era has such.
+    pub(crate) session: Option<String>,
+    next: i64,
+}
+
+impl<'b> Client<'b> {
+    /// One that can do nothing beyond calling.
+    pub(crate) async fn at(bench: &'b Bench, path: &str, token: &str, era: Era) -> Self {
+        Self::with(bench, path, token, era, json!({})).await
+    }
+
+    /// One with these capabilities; initialized where the era has that.
+    pub(crate) async fn with(
+        bench: &'b Bench,
+        path: &str,
+        token: &str,
+        era: Era,
+        capabilities: Value,
+    ) -> Self {
+        let (path, token) = (path.to_owned(), token.to_owned());
+        let mut client = Self { bench, path, token, era, capabilities, session: None, next: 1 };
+        if era != Era::Modern {
+            let params = json!({
+                "protocolVersion": era.version(), "capabilities": client.capabilities,
+                "clientInfo": {"name": "test", "version": "1"},
+            });
+            let answer = client.post(&message(Some(0), "initialize", &params.to_string())).await;
+            client.session = answer.header("mcp-session-id").map(str::to_owned);
+            let initialized = last(&answer);
+            assert_eq!(initialized["result"]["protocolVersion"], era.version(), "{answer:?}");
+            let told = client.post(&message(None, "notifications/initialized", "{}")).await;
+            assert_eq!(told.status, 202, "{told:?}");
+        }
+        client
+    }
+
+    /// A request and its answer.
+    pub(crate) async fn ask(&mut self, method: &str, params: Value) -> Value {
+        self.ask_raw(method, &RawJson::from(&params)).await
+    }
+
+    /// The same with parameters as they are written.
+    pub(crate) async fn ask_raw(&mut self, method: &str, params: &RawJson) -> Value {
+        last(&self.send(method, params.get()).await)
+    }
+
+    /// A request and the bytes of its answer.
+    pub(crate) async fn raw(&mut self, method: &str, params: Value) -> String {
+        self.send(method, &params.to_string()).await.body
+    }
+
+    /// A request and all messages that came for it.
+    pub(crate) async fn all(&mut self, method: &str, params: Value) -> Vec<Value> {
+        messages(&self.send(method, &params.to_string()).await)
+    }
+
+    /// A request and the HTTP answer.
+    pub(crate) async fn send(&mut self, method: &str, params: &str) -> Answer {
+        let id = self.next;
+        self.next += 1;
+        let params = match self.era {
+            Era::Modern => self.with_meta(params),
+            _ => params.to_owned(),
+        };
+        self.post(&message(Some(id), method, &params)).await
+    }
+
+    /// What a request of 2026-07-28 says of its client, before everything else.
+    fn with_meta(&self, params: &str) -> String {
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": self.era.version(),
+            "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": self.capabilities,
+        });
+        let given: Value = serde_json::from_str(params).unwrap();
+        if given.get("_meta").is_some() {
+            let mut given = given;
+            given["_meta"].as_object_mut().unwrap().extend(meta.as_object().unwrap().clone());
+            return given.to_string();
+        }
+        let inside = params.trim_start().strip_prefix('{').unwrap();
+        let comma = if inside.trim_start().starts_with('}') { "" } else { "," };
+        format!(r#"{{"_meta":{meta}{comma}{inside}"#)
+    }
+
+    /// A message, as it is written.
+    pub(crate) async fn post(&self, body: &str) -> Answer {
+        let said: Value = serde_json::from_str(body).unwrap();
+        let mut headers = self.headers();
+        headers.push(("Content-Type".to_owned(), "application/json".to_owned()));
+        if self.era == Era::Modern {
+            headers.push(("Mcp-Method".to_owned(), said["method"].as_str().unwrap_or_default().to_owned()));
+            let name = said["params"]["name"].as_str().or(said["params"]["uri"].as_str());
+            headers.extend(name.map(|name| ("Mcp-Name".to_owned(), name.to_owned())));
+        }
+        self.bench.raw("POST", &self.path, &headers, body).await
+    }
+
+    pub(crate) fn headers(&self) -> Vec<(String, String)> {
+        let mut headers = vec![
+            ("Host".to_owned(), self.bench.address().to_string()),
+            ("Authorization".to_owned(), format!("Bearer {}", self.token)),
+            ("Accept".to_owned(), "application/json, text/event-stream".to_owned()),
+        ];
+        if self.session.is_some() || self.era == Era::Modern {
+            headers.push(("MCP-Protocol-Version".to_owned(), self.era.version().to_owned()));
+        }
+        headers.extend(self.session.clone().map(|session| ("Mcp-Session-Id".to_owned(), session)));
+        headers
+    }
+}
+
+fn message(id: Option<i64>, method: &str, params: &str) -> String {
+    let id = id.map(|id| format!(r#""id":{id},"#)).unwrap_or_default();
+    format!(r#"{{"jsonrpc":"2.0",{id}"method":"{method}","params":{params}}}"#)
+}
+
+/// All messages of an answer, in JSON or as events.
+#[track_caller]
+pub(crate) fn messages(answer: &Answer) -> Vec<Value> {
+    if answer.header("content-type").is_some_and(|kind| kind.starts_with("application/json")) {
+        return vec![answer.json()];
+    }
+    let data = answer.body.lines().filter_map(|line| line.strip_prefix("data:"));
+    data.map(str::trim)
+        .filter(|data| !data.is_empty())
+        .map(|data| serde_json::from_str(data).unwrap())
+        .collect()
+}
+
+#[track_caller]
+fn last(answer: &Answer) -> Value {
+    messages(answer).pop().unwrap_or_else(|| panic!("no message: {answer:?}"))
+}
+
+/// The result of an answer.
+#[track_caller]
+pub(crate) fn result(answer: &Value) -> &Value {
+    assert!(answer["error"].is_null(), "{answer}");
+    &answer["result"]
+}

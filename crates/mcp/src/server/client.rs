@@ -1,0 +1,155 @@
+//! The client behind one request, as the tools that run for it see it: what they ask and report goes through a queue
+//! to whatever speaks with the client.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use rmcp::model::{
+    ClientCapabilities, InputRequest, InputRequests, InputResponses, LoggingLevel,
+    LoggingMessageNotificationParam, ProtocolVersion, RequestMetaObject,
+};
+use tokio::sync::{mpsc, oneshot};
+use toolway_core::Progress;
+use toolway_core::consent::Question;
+
+use crate::link::{Client, NoAnswer};
+
+/// What waits for the client; reports beyond that are dropped.
+const WAITING: usize = 64;
+
+/// What goes to the client while its request runs.
+pub(crate) enum ToClient {
+    /// How far the call is.
+    Progress(Progress),
+    /// A log message.
+    Log(LoggingMessageNotificationParam),
+    /// Questions of the tool.
+    Ask(Asked),
+    /// A question of the gateway: whether the call may run.
+    Consent(Arc<Question>),
+}
+
+/// Questions, and where the answers go.
+pub(crate) struct Asked {
+    pub(crate) requests: InputRequests,
+    pub(crate) answers: oneshot::Sender<Result<InputResponses, NoAnswer>>,
+}
+
+/// What is known of the client for one request.
+#[derive(Debug)]
+pub(crate) struct Known {
+    pub(crate) capabilities: ClientCapabilities,
+    pub(crate) version: ProtocolVersion,
+    pub(crate) meta: RequestMetaObject,
+    /// The lowest level of log messages that it wants; none where it wants none.
+    pub(crate) level: Option<LoggingLevel>,
+    /// How long it may take to answer.
+    pub(crate) patience: Duration,
+}
+
+impl Known {
+    /// Whether it can be asked to fill in a form.
+    pub(crate) fn has_forms(&self) -> bool {
+        let elicitation = self.capabilities.elicitation.as_ref();
+        // `{}` is what there was before there were modes, and means forms.
+        elicitation.is_some_and(|modes| modes.form.is_some() || modes.url.is_none())
+    }
+}
+
+/// The client behind one request.
+pub(crate) struct Asking {
+    known: Known,
+    early: Mutex<Option<InputResponses>>,
+    queue: mpsc::Sender<ToClient>,
+}
+
+impl Asking {
+    /// With the queue's other end.
+    pub(crate) fn new(known: Known, early: Option<InputResponses>) -> (Arc<Self>, mpsc::Receiver<ToClient>) {
+        let (queue, waiting) = mpsc::channel(WAITING);
+        (Arc::new(Self { known, early: Mutex::new(early), queue }), waiting)
+    }
+
+    pub(crate) fn known(&self) -> &Known {
+        &self.known
+    }
+
+    /// Where reports and questions of the engine go.
+    pub(crate) fn queue(&self) -> &mpsc::Sender<ToClient> {
+        &self.queue
+    }
+
+    fn can_be_asked(&self, request: &InputRequest) -> bool {
+        let capabilities = &self.known.capabilities;
+        match request {
+            InputRequest::CreateMessage(_) => capabilities.sampling.is_some(),
+            InputRequest::ListRoots(_) => capabilities.roots.is_some(),
+            InputRequest::Elicitation(request) => match &request.params {
+                rmcp::model::ElicitRequestParams::UrlElicitationParams { .. } => {
+                    capabilities.elicitation.as_ref().is_some_and(|modes| modes.url.is_some())
+                }
+                _ => self.known.has_forms(),
+            },
+            _ => false,
+        }
+    }
+}
+
+#[async_trait]
+impl Client for Asking {
+    fn capabilities(&self) -> ClientCapabilities {
+        self.known.capabilities.clone()
+    }
+
+    fn protocol_version(&self) -> ProtocolVersion {
+        self.known.version.clone()
+    }
+
+    fn meta(&self) -> RequestMetaObject {
+        self.known.meta.clone()
+    }
+
+    fn early_answers(&self) -> Option<InputResponses> {
+        self.early.lock().take()
+    }
+
+    async fn ask(&self, requests: InputRequests) -> Result<InputResponses, NoAnswer> {
+        if !requests.values().all(|request| self.can_be_asked(request)) {
+            return Err(NoAnswer::CannotBeAsked);
+        }
+        let (answers, answered) = oneshot::channel();
+        let asking = async {
+            let asked = ToClient::Ask(Asked { requests, answers });
+            self.queue.send(asked).await.map_err(|_| NoAnswer::Gone)?;
+            answered.await.unwrap_or(Err(NoAnswer::Gone))
+        };
+        tokio::time::timeout(self.known.patience, asking).await.unwrap_or(Err(NoAnswer::TooLate))
+    }
+
+    fn log(&self, message: LoggingMessageNotificationParam) {
+        if self.known.level.is_some_and(|level| is_at_least(message.level, level)) {
+            // A client that does not read misses some.
+            let _ = self.queue.try_send(ToClient::Log(message));
+        }
+    }
+}
+
+/// Whether a message of one level is wanted by who wants those of another and above (RFC 5424's order).
+pub(crate) fn is_at_least(message: LoggingLevel, wanted: LoggingLevel) -> bool {
+    rank(message) >= rank(wanted)
+}
+
+pub(crate) fn rank(level: LoggingLevel) -> u8 {
+    match level {
+        LoggingLevel::Debug => 0,
+        LoggingLevel::Info => 1,
+        LoggingLevel::Notice => 2,
+        LoggingLevel::Warning => 3,
+        LoggingLevel::Error => 4,
+        LoggingLevel::Critical => 5,
+        LoggingLevel::Alert => 6,
+        LoggingLevel::Emergency => 7,
+    }
+}

@@ -1,0 +1,51 @@
+//! Whether a call may run, asked of the person at the client: a question of the engine as a form, and its answer back.
+//! Which questions a caller may answer the engine decides; it shows no others.
+
+use std::collections::BTreeMap;
+
+use rmcp::model::{ElicitRequest, ElicitRequestParams, InputRequest, InputRequests, InputResponses};
+use serde_json::{Value, json};
+use toolway_core::consent::{Choice, Question, Scope};
+
+/// Under which name the one question stands.
+const KEY: &str = "consent";
+
+/// The question as a form.
+pub(crate) fn form(question: &Question) -> Option<InputRequests> {
+    let tool = question.tool.exposed();
+    let ask = match question.kind.permission() {
+        Some(permission) => format!("May {tool} use the permission {permission}?"),
+        None => format!("May {tool} run?"),
+    };
+    let mut choices = vec![("allow", "Allow once")];
+    if question.session.is_some() {
+        choices.push(("allow_session", "Allow for this MCP session"));
+    }
+    choices.push(("deny", "Do not allow"));
+    let options: Vec<Value> =
+        choices.iter().map(|(word, title)| json!({"const": word, "title": title})).collect();
+    let params: ElicitRequestParams = serde_json::from_value(json!({
+        "mode": "form",
+        "message": format!("{ask} {}\nArguments: {}", question.reason, question.arguments.get()),
+        "requestedSchema": {
+            "type": "object",
+            "properties": {"decision": {"type": "string", "title": "Decision", "oneOf": options}},
+            "required": ["decision"],
+        },
+    }))
+    .ok()?;
+    let request = ElicitRequest::new(params);
+    Some(BTreeMap::from([(KEY.to_owned(), InputRequest::Elicitation(request))]))
+}
+
+/// What the person chose. Whoever closes the form, declines, or answers something else has not allowed it.
+pub(crate) fn choice(answers: &InputResponses) -> (Choice, Scope) {
+    let answer = answers.get(KEY);
+    let accepted = answer.and_then(|answer| answer.get("action")).and_then(Value::as_str) == Some("accept");
+    let decision = answer.and_then(|answer| answer.pointer("/content/decision")).and_then(Value::as_str);
+    match decision.filter(|_| accepted) {
+        Some("allow") => (Choice::Granted, Scope::Once),
+        Some("allow_session") => (Choice::Granted, Scope::Session),
+        _ => (Choice::Denied, Scope::Once),
+    }
+}

@@ -1,0 +1,403 @@
+//! The server that `rmcp` drives, for one visitor: one request of 2026-07-28, or one MCP session of an older version.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use rmcp::model::{
+    CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
+    DiscoverResult, GetPromptRequestParams, GetPromptResponse, InputResponses, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, LoggingLevel, PaginatedRequestParams,
+    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
+    SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+};
+use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+use tokio_util::sync::CancellationToken;
+use toolway_core::{Attachment, Call, Progress, RawArguments};
+use toolway_types::{RawJson, ToolError, ToolId};
+
+use super::Shared;
+use super::answer::{self, Form, is_modern};
+use super::client::{Asking, Known, ToClient};
+use super::exchange::{Answer, Done, Exchange, Which, Work};
+use super::following::{Reader, Wishes, follow};
+use super::listing;
+use super::said::Said;
+use super::through::{self, Through, no_such_resource};
+use super::visitor::{Meant, RESOURCES, Visitor};
+use crate::link::{Client, Link};
+use crate::offering::Subscription;
+
+/// How long a client of 2026-07-28 may take a list for what it was. Changes are told as well, to who listens.
+const FRESH_MS: u64 = 5_000;
+/// What a session's client is told of until it says otherwise.
+const FIRST_LEVEL: LoggingLevel = LoggingLevel::Info;
+/// Most resources that one client may subscribe to.
+const SUBSCRIPTIONS: usize = 256;
+
+/// Shows tools to one visitor, and calls them. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Handler {
+    shared: Arc<Shared>,
+    visitor: Visitor,
+    wishes: Arc<Mutex<Wishes>>,
+}
+
+impl Handler {
+    pub(crate) fn new(shared: Arc<Shared>, visitor: Visitor) -> Self {
+        Self { shared, visitor, wishes: Arc::default() }
+    }
+
+    fn through(&self) -> Through<'_> {
+        Through {
+            engine: &self.shared.engine,
+            offerings: self.shared.offerings.as_ref(),
+            visitor: &self.visitor,
+        }
+    }
+
+    fn known(&self, context: &RequestContext<RoleServer>) -> Known {
+        let version = version(context);
+        let level = match is_modern(&version) {
+            true => context.meta.log_level(),
+            false => Some(self.wishes.lock().level.unwrap_or(FIRST_LEVEL)),
+        };
+        Known {
+            capabilities: context.client_capabilities().unwrap_or_default(),
+            version,
+            meta: context.meta.clone(),
+            level,
+            patience: self.shared.patience,
+        }
+    }
+
+    /// Work for a request: taken up again where the client holds a word for it, else begun.
+    fn exchange(
+        &self,
+        which: Which,
+        state: Option<String>,
+        answers: Option<InputResponses>,
+        context: &RequestContext<RoleServer>,
+        begin: impl FnOnce(Arc<Asking>, &CancellationToken) -> Result<Work, ErrorData>,
+    ) -> Result<Exchange, ErrorData> {
+        if let Some(state) = state {
+            let (exchange, pending) =
+                self.shared.parking.take(&state, &which, &self.visitor).ok_or_else(unknown_state)?;
+            exchange.answered(pending, answers.unwrap_or_default());
+            return Ok(exchange);
+        }
+        let (asking, waiting) = Asking::new(self.known(context), answers);
+        let cancel = CancellationToken::new();
+        let work = begin(Arc::clone(&asking), &cancel)?;
+        Ok(Exchange {
+            which,
+            visitor: self.visitor.clone(),
+            engine: Arc::clone(&self.shared.engine),
+            asking,
+            waiting,
+            work,
+            cancel,
+            reported: f64::NEG_INFINITY,
+        })
+    }
+
+    /// A call as work: through the engine, with reports and questions on the way.
+    fn call(
+        &self,
+        tool: &ToolId,
+        arguments: RawArguments,
+        wants_reports: bool,
+        asking: Arc<Asking>,
+        cancel: &CancellationToken,
+    ) -> Work {
+        let mut call = Call::new(tool.exposed().to_string(), arguments, self.visitor.caller.clone());
+        call.cancel = Some(cancel.clone());
+        if wants_reports {
+            let queue = asking.queue().clone();
+            call.progress = Some(Arc::new(move |progress: Progress| {
+                // A client that does not read misses some.
+                let _ = queue.try_send(ToClient::Progress(progress));
+            }));
+        }
+        if asking.known().has_forms() {
+            let queue = asking.queue().clone();
+            call.questions = Some(Arc::new(move |event: &toolway_core::consent::QuestionEvent| {
+                if let toolway_core::consent::QuestionEvent::Asked(question) = event {
+                    // Where there is no room the question waits for the owner.
+                    let _ = queue.try_send(ToClient::Consent(Arc::clone(question)));
+                }
+            }));
+        }
+        let is_modern = is_modern(&asking.known().version);
+        let link: Attachment = Arc::new(Link(asking as Arc<dyn Client>));
+        call.attachment = Some(link);
+        let shared = Arc::clone(&self.shared);
+        Box::pin(async move {
+            let finished = shared.engine.call(call).await;
+            let form = Form { is_modern, server: &shared.server_json };
+            Ok(Done::Tool(answer::of(&finished, form, &shared.verbatim)))
+        })
+    }
+
+    async fn subscribed(&self, uri: &str) -> Result<Subscription, ErrorData> {
+        let (named, own) = match self.through().resource(uri) {
+            Some((named, own)) => (named, own.to_owned()),
+            None => return Err(no_such_resource(uri)),
+        };
+        named.offering.subscribe(&own).await
+    }
+}
+
+fn version(context: &RequestContext<RoleServer>) -> ProtocolVersion {
+    context.protocol_version().unwrap_or(ProtocolVersion::V_2025_03_26)
+}
+
+fn unknown_state() -> ErrorData {
+    let words = "requestState is not one that can be used: it has been used, its time is over, or it belongs to another \
+                 request; send the request again without it";
+    ErrorData::invalid_params(words, None)
+}
+
+impl ServerHandler for Handler {
+    fn get_info(&self) -> ServerConfig {
+        let through = self.through();
+        let mut capabilities: ServerCapabilities = through.capabilities();
+        capabilities.tools.get_or_insert_with(Default::default).list_changed = Some(true);
+        let mut config = ServerConfig::new(capabilities);
+        match through.itself() {
+            Some((info, instructions)) => {
+                config.server_info = info;
+                config.instructions = instructions;
+            }
+            None => config.server_info = self.shared.server.clone(),
+        }
+        config
+    }
+
+    async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        let versions = self.supported_protocol_versions().into_owned();
+        let mut result = DiscoverResult::from_server_info(versions, self.get_info());
+        result.ttl_ms = FRESH_MS;
+        result.cache_scope = CacheScope::Private;
+        Ok(result)
+    }
+
+    async fn list_tools(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let cursor = request.and_then(|request| request.cursor);
+        if let Some(cursor) = &cursor
+            && cursor.parse::<ToolId>().is_err()
+        {
+            return Err(ErrorData::invalid_params("the cursor is not one that this server gave", None));
+        }
+        let is_modern = is_modern(&version(&context));
+        let tools = self.visitor.tools(&self.shared.engine);
+        let page = listing::page(&self.visitor, &tools, cursor.as_deref(), is_modern);
+        let carrier = Tool::new_with_raw(self.shared.verbatim.list(&page.tools), None, Arc::default());
+        let mut result =
+            ListToolsResult::with_all_items(if page.tools.is_empty() { Vec::new() } else { vec![carrier] });
+        result.next_cursor = page.next;
+        if is_modern {
+            result.ttl_ms = Some(FRESH_MS);
+            result.cache_scope = Some(CacheScope::Private);
+        }
+        Ok(result)
+    }
+
+    /// For the headers that a tool's arguments have to agree with.
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        let Some(Meant::Here(seen)) = self.visitor.tool(&self.shared.engine, name) else { return None };
+        let document = seen.tool.spec().document();
+        let schema = document.parameters.as_ref().filter(|schema| schema.get().contains("x-mcp-header"))?;
+        let serde_json::Value::Object(schema) = schema.to_value() else { return None };
+        Some(Tool::new_with_raw(name.to_owned(), None, Arc::new(schema)))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let CallToolRequestParams { name, arguments, input_responses, request_state, .. } = request;
+        let meant = self.visitor.tool(&self.shared.engine, &name);
+        let meant =
+            meant.ok_or_else(|| ErrorData::invalid_params(ToolError::not_available(&name).message, None))?;
+        let (Meant::Away(id) | Meant::Here(super::visitor::Seen { id, .. })) = meant;
+        let raw = match &arguments {
+            None => RawArguments::None,
+            Some(parsed) => RawArguments::Json(
+                Said::arguments(&context.extensions)
+                    .unwrap_or_else(|| RawJson::from(&serde_json::Value::Object(parsed.clone()))),
+            ),
+        };
+        let which = Which { method: "tools/call", of: name.into_owned(), arguments };
+        let wants_reports = context.meta.get_progress_token().is_some();
+        let exchange = self.exchange(which, request_state, input_responses, &context, |asking, cancel| {
+            Ok(self.call(&id, raw, wants_reports, asking, cancel))
+        })?;
+        match exchange.run(&context, &self.shared.parking).await? {
+            Answer::Done(Done::Tool(result)) => Ok(result.into()),
+            Answer::Input(questions) => Ok(questions.into()),
+            Answer::Done(_) => Err(wrong_end()),
+        }
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        self.through().list_resources(request).await
+    }
+
+    async fn list_resource_templates(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        self.through().list_resource_templates(request).await
+    }
+
+    async fn list_prompts(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        self.through().list_prompts(request).await
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        self.through().complete(request).await
+    }
+
+    async fn read_resource(
+        &self,
+        mut request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let which = Which { method: "resources/read", of: request.uri.clone(), arguments: None };
+        let (state, answers) = (request.request_state.take(), request.input_responses.take());
+        let exchange = self.exchange(which, state, answers, &context, |asking, _| {
+            let (named, request) = self.through().asked_resource(request)?;
+            Ok(Box::pin(async move {
+                match through::read(named, request, asking).await? {
+                    ReadResourceResponse::Complete(result) => Ok(Done::Resource(result)),
+                    _ => Err(wrong_end()),
+                }
+            }))
+        })?;
+        match exchange.run(&context, &self.shared.parking).await? {
+            Answer::Done(Done::Resource(result)) => Ok(result.into()),
+            Answer::Input(questions) => Ok(questions.into()),
+            Answer::Done(_) => Err(wrong_end()),
+        }
+    }
+
+    async fn get_prompt(
+        &self,
+        mut request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let which =
+            Which { method: "prompts/get", of: request.name.clone(), arguments: request.arguments.clone() };
+        let (state, answers) = (request.request_state.take(), request.input_responses.take());
+        let exchange = self.exchange(which, state, answers, &context, |asking, _| {
+            let (named, request) = self.through().asked_prompt(request)?;
+            Ok(Box::pin(async move {
+                match through::get(named, request, asking).await? {
+                    GetPromptResponse::Complete(result) => Ok(Done::Prompt(result)),
+                    _ => Err(wrong_end()),
+                }
+            }))
+        })?;
+        match exchange.run(&context, &self.shared.parking).await? {
+            Answer::Done(Done::Prompt(result)) => Ok(result.into()),
+            Answer::Input(questions) => Ok(questions.into()),
+            Answer::Done(_) => Err(wrong_end()),
+        }
+    }
+
+    async fn set_level(
+        &self,
+        request: SetLevelRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let mut levels = Vec::new();
+        for named in self.through().all(RESOURCES) {
+            let logs = named.offering.facts().is_some_and(|facts| facts.capabilities.logging.is_some());
+            // One that is not there just now is told when it comes back.
+            if logs && let Ok(level) = named.offering.log_from(request.level).await {
+                levels.push(level);
+            }
+        }
+        let before = {
+            let mut wishes = self.wishes.lock();
+            wishes.level = Some(request.level);
+            std::mem::replace(&mut wishes.levels, levels)
+        };
+        drop(before);
+        Ok(())
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        if self.wishes.lock().resources.len() >= SUBSCRIPTIONS {
+            return Err(ErrorData::invalid_params("too many resources are subscribed to", None));
+        }
+        let subscription = self.subscribed(&request.uri).await?;
+        let before = self.wishes.lock().resources.insert(request.uri, subscription);
+        drop(before);
+        Ok(())
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let before = self.wishes.lock().resources.remove(&request.uri);
+        drop(before);
+        Ok(())
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        let reader = Reader::Session(context.peer, Arc::clone(&self.wishes));
+        let (engine, offerings) = (Arc::clone(&self.shared.engine), Arc::clone(&self.shared.offerings));
+        tokio::spawn(follow(engine, offerings, self.visitor.clone(), reader));
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        Some(requested.clone())
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let mut held = Vec::new();
+        for uri in context.accepted().resource_subscriptions.iter().flatten().take(SUBSCRIPTIONS) {
+            // One that there is none of can't change.
+            if let Ok(subscription) = self.subscribed(uri).await {
+                held.push(subscription);
+            }
+        }
+        let (engine, offerings) = (Arc::clone(&self.shared.engine), Arc::clone(&self.shared.offerings));
+        let reader = Reader::Subscription(context.sink().clone());
+        tokio::select! {
+            () = follow(engine, offerings, self.visitor.clone(), reader) => {}
+            () = context.cancelled() => {}
+        }
+        Ok(())
+    }
+}
+
+fn wrong_end() -> ErrorData {
+    ErrorData::internal_error("the request ended in the answer to another kind of request", None)
+}

@@ -1,0 +1,141 @@
+//! The server over streamable HTTP: each request with its visitor, sessions tied to theirs.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use http_body::{Body, Frame};
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt as _, Full};
+use parking_lot::Mutex;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+
+use super::said::Said;
+use super::sessions::{Entered, Sessions, Visited};
+use super::visitor::Visitor;
+use super::{Handler, Shared};
+use crate::verbatim::VerbatimBody;
+
+/// What a response is read from.
+pub type ResponseBody = BoxBody<Bytes, Infallible>;
+
+/// The server over HTTP.
+#[derive(Debug, Clone)]
+pub struct HttpServer {
+    shared: Arc<Shared>,
+    sessions: Arc<Sessions>,
+    config: StreamableHttpServerConfig,
+}
+
+/// The header that names an MCP session.
+const SESSION: &str = "mcp-session-id";
+
+impl HttpServer {
+    /// Host and origin of a request have been checked before it comes here, and its body is no longer than may be.
+    /// Once `closing` is cancelled, streams end.
+    #[must_use]
+    pub fn new(
+        shared: Arc<Shared>,
+        sessions: Arc<Sessions>,
+        body_bytes: usize,
+        closing: CancellationToken,
+    ) -> Self {
+        let config = StreamableHttpServerConfig::default()
+            .disable_allowed_hosts()
+            .disable_allowed_origins()
+            .with_json_response(true)
+            .with_max_request_body_bytes(body_bytes)
+            .with_cancellation_token(closing);
+        Self { shared, sessions, config }
+    }
+
+    /// Its sessions.
+    #[must_use]
+    pub fn sessions(&self) -> &Arc<Sessions> {
+        &self.sessions
+    }
+
+    /// Answers a visitor's request.
+    pub async fn serve(&self, visitor: Visitor, request: Request<Bytes>) -> Response<ResponseBody> {
+        let named = request.headers().get(SESSION).and_then(|id| id.to_str().ok()).map(str::to_owned);
+        let entered = named.as_deref().and_then(|id| self.sessions.enter(id, &visitor));
+        let is_modern = request.headers().get("mcp-protocol-version").is_some_and(|version| {
+            version
+                .to_str()
+                .is_ok_and(|version| version >= rmcp::model::ProtocolVersion::V_2026_07_28.as_str())
+        });
+        if named.is_some() && entered.is_none() && !is_modern {
+            // Whether it is another's is not told.
+            return plain(StatusCode::NOT_FOUND, "there is no such MCP session; initialize a new one");
+        }
+        let visited = Arc::new(Visited {
+            sessions: Arc::clone(&self.sessions),
+            visitor: visitor.clone(),
+            refused: Mutex::default(),
+        });
+        let (gone, verbatim) = (visitor.gone.clone(), self.shared.verbatim.clone());
+        let shared = Arc::clone(&self.shared);
+        let factory = move || Ok(Handler::new(Arc::clone(&shared), visitor.clone()));
+        let service = StreamableHttpService::new(factory, Arc::clone(&visited), self.config.clone());
+        let (mut parts, body) = request.into_parts();
+        if parts.method == Method::POST {
+            parts.extensions.insert(Said(body.clone()));
+        }
+        let response = service.handle(Request::from_parts(parts, Full::new(body))).await;
+        if let Some(no_room) = visited.refused.lock().take() {
+            let mut response = plain(StatusCode::SERVICE_UNAVAILABLE, &no_room.to_string());
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("60"));
+            return response;
+        }
+        response.map(|body| {
+            let gone = Box::pin(gone.cancelled_owned());
+            Answered { body: verbatim.body(body), gone, over: false, _entered: entered }.boxed()
+        })
+    }
+}
+
+fn plain(status: StatusCode, words: &str) -> Response<ResponseBody> {
+    let error =
+        serde_json::json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32000, "message": words}});
+    let mut response = Response::new(Full::new(Bytes::from(error.to_string())).boxed());
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+/// A response while it is read. It ends when its visitor may not come in any more.
+struct Answered<B> {
+    body: VerbatimBody<B>,
+    gone: Pin<Box<WaitForCancellationFutureOwned>>,
+    over: bool,
+    _entered: Option<Entered>,
+}
+
+impl<B> Body for Answered<B>
+where
+    B: Body<Data = Bytes, Error = Infallible> + Unpin,
+{
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if self.over {
+            return Poll::Ready(None);
+        }
+        match Pin::new(&mut self.body).poll_frame(cx) {
+            Poll::Pending => {
+                std::task::ready!(self.gone.as_mut().poll(cx));
+                self.over = true;
+                Poll::Ready(None)
+            }
+            ready => ready,
+        }
+    }
+}
