@@ -47,6 +47,10 @@ schema = (
     suppress_health_check=list(HealthCheck),
 )
 def test_api_schema(case, schema_gateway):
+    if case.operation.path == "/api/mcp/servers/{name}" and isinstance(case.body, dict):
+        # Made-up addresses are not to be connected to. What is wrong with a body stays wrong.
+        if isinstance(case.body.get("disabled", True), bool):
+            case.body["disabled"] = True
     case.call_and_validate(
         headers={"Authorization": f"Bearer {schema_gateway.owner_token}"},
         timeout=20,

@@ -44,6 +44,8 @@ fn an_unknown_key_is_refused_in_every_table() {
         json!({"local_device": {"on": true}}),
         json!({"chat": {"title": true}}),
         json!({"budget": {"per_month": 1}}),
+        json!({"mcp": {"session": 1}}),
+        json!({"mcp": {"servers": {"a": {"comand": "x"}}}}),
     ] {
         let error = read(unknown.clone()).expect_err("unknown").to_string();
         assert!(error.contains("unknown field"), "{unknown}: {error}");
@@ -321,4 +323,19 @@ fn what_is_said_of_chats_and_budgets_makes_sense() {
     assert_eq!(settings.validate(), Ok(()));
     assert_eq!(settings.budget.on_exceeded, OnExceeded::Warn);
     assert!(Settings::counts_at_once("chat.titles") && Settings::counts_at_once("budget.per_day"));
+}
+
+#[test]
+fn mcp_servers_are_checked_and_named() {
+    let found = problems(json!({"mcp": {"sessions": 0, "session_idle_s": 0, "list_s": -1, "servers": {
+        "time": {"command": "uvx", "args": ["mcp-server-time"]},
+        "Own": {"command": "x"},
+        "web": {"url": "https://x.example", "headers": {"Host": "x"}},
+    }}}));
+    let keys: Vec<_> = found.iter().map(|(key, _)| key.as_str()).collect();
+    assert_eq!(
+        keys,
+        ["mcp.servers.Own", "mcp.servers.web.headers.Host", "mcp.sessions", "mcp.session_idle_s", "mcp.list_s"]
+    );
+    assert!(Settings::counts_at_once("mcp.servers.time.command") && !Settings::counts_at_once("mcp.sessions"));
 }

@@ -4,6 +4,8 @@
 
 mod entry;
 
+pub use entry::secret_name;
+
 use std::collections::BTreeSet;
 
 use secrecy::SecretString;

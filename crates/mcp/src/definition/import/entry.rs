@@ -199,8 +199,9 @@ fn whole(field: &str, text: String) -> Result<String, String> {
     }
 }
 
-/// The name that a secret of a server gets.
-pub(super) fn secret_name(slug: &Slug, field: &str) -> String {
+/// The name that a secret of a server gets: `mcp-SERVER-FIELD`.
+#[must_use]
+pub fn secret_name(slug: &Slug, field: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
     let name: String = format!("mcp-{slug}-{field}").chars().map(plain).collect();
     name.get(..MAX_SECRET_NAME).unwrap_or(&name).to_owned()
