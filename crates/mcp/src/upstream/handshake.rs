@@ -81,7 +81,12 @@ async fn discover(connection: &Arc<Connection>) -> Result<Option<Settled>, Fault
     let mut params = String::from("{");
     connection.meta().write(&mut params, None, Some(Era::Stateless), None, None);
     params.push('}');
-    let raw = match send(connection, "server/discover", params).await {
+    let mut answer = send(connection, "server/discover", params.clone()).await;
+    // One that refuses the version and lists it all the same is asked once more, as the specification has it.
+    if answer.as_ref().is_err_and(lists_stateless) {
+        answer = send(connection, "server/discover", params).await;
+    }
+    let raw = match answer {
         Ok(raw) => raw,
         Err(Fault::Refused(error))
             if matches!(
@@ -106,6 +111,14 @@ async fn discover(connection: &Arc<Connection>) -> Result<Option<Settled>, Fault
         instructions: found.instructions,
     };
     Ok(Some(Settled { era: Era::Stateless, facts: Arc::new(facts) }))
+}
+
+/// Whether a server refused a version and named the one without `initialize` as one that it speaks.
+fn lists_stateless(fault: &Fault) -> bool {
+    let Fault::Refused(error) = fault else { return false };
+    let supported = error.data.as_ref().and_then(|data| data.get("supported")?.as_array());
+    error.code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION
+        && supported.is_some_and(|supported| supported.iter().any(|version| version == STATELESS.as_str()))
 }
 
 async fn initialize(connection: &Arc<Connection>) -> Result<Settled, Fault> {
