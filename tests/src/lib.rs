@@ -14,6 +14,7 @@
 
 pub mod caller;
 pub mod device;
+pub mod mcp;
 pub mod process;
 pub mod proxy;
 pub mod rest;

@@ -1,0 +1,416 @@
+//! An MCP client over HTTP that is written from the specification alone, and records what it is told, byte for byte. It
+//! speaks the versions with a handshake and the one without.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::Request;
+use hyper::body::Incoming;
+use hyper_util::rt::TokioIo;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+use tokio::net::TcpStream;
+
+use crate::within;
+
+/// The version without a handshake.
+pub const MODERN: &str = "2026-07-28";
+/// The versions with one.
+pub const LEGACY: [&str; 3] = ["2025-03-26", "2025-06-18", "2025-11-25"];
+
+const META: &str = "io.modelcontextprotocol/";
+const ROUNDS: usize = 8;
+
+/// Where a server is, and how it is let in there.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// Its address.
+    pub address: SocketAddr,
+    /// Its path.
+    pub path: String,
+    /// The bearer token, where it wants one.
+    pub token: Option<String>,
+}
+
+impl Place {
+    /// Of an address such as `http://127.0.0.1:1234/mcp`.
+    ///
+    /// # Panics
+    /// Where it is none of that form.
+    #[must_use]
+    pub fn of(url: &str, token: Option<&str>) -> Self {
+        let rest = url.strip_prefix("http://").unwrap();
+        let (address, path) = rest.split_once('/').unwrap();
+        Self { address: address.parse().unwrap(), path: format!("/{path}"), token: token.map(str::to_owned) }
+    }
+
+    /// One POST with these headers beside those that every client sends; one given here takes another's place.
+    ///
+    /// # Panics
+    /// Where the server does not answer.
+    pub async fn post(&self, headers: &[(&str, &str)], body: String) -> Reply {
+        self.send("POST", headers, body).await
+    }
+
+    /// One request.
+    ///
+    /// # Panics
+    /// Where the server does not answer.
+    pub async fn send(&self, method: &str, headers: &[(&str, &str)], body: String) -> Reply {
+        let sending = async {
+            let stream = TcpStream::connect(self.address).await.unwrap();
+            stream.set_nodelay(true).unwrap();
+            let (mut sender, connection) =
+                hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.unwrap();
+            let connection = tokio::spawn(async move {
+                // What becomes of it shows in the answer.
+                let _ = connection.await;
+            });
+            let mut all: BTreeMap<String, String> = [
+                ("host".to_owned(), self.address.to_string()),
+                ("accept".to_owned(), "application/json, text/event-stream".to_owned()),
+                ("content-type".to_owned(), "application/json".to_owned()),
+            ]
+            .into();
+            all.extend(
+                self.token.iter().map(|token| ("authorization".to_owned(), format!("Bearer {token}"))),
+            );
+            all.extend(headers.iter().map(|(name, value)| (name.to_lowercase(), (*value).to_owned())));
+            let mut request = Request::builder().method(method).uri(&self.path);
+            for (name, value) in all {
+                request = request.header(name, value);
+            }
+            let request = request.body(Full::new(Bytes::from(body))).unwrap();
+            let response = sender.send_request(request).await.unwrap();
+            let (parts, body) = response.into_parts();
+            let kind = parts.headers.get("content-type").map(|kind| kind.to_str().unwrap().to_owned());
+            let is_stream = kind.is_some_and(|kind| kind.starts_with("text/event-stream"));
+            Reply {
+                status: parts.status.as_u16(),
+                headers: parts.headers,
+                body,
+                is_stream,
+                held: Vec::new(),
+                ended: false,
+                _connection: Connection(connection),
+            }
+        };
+        within("an answer over MCP", sending).await
+    }
+}
+
+/// Ends with whoever reads from it, as a client's connection does.
+#[derive(Debug)]
+struct Connection(tokio::task::JoinHandle<()>);
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// What a server answers: one message, or a stream of them.
+#[derive(Debug)]
+pub struct Reply {
+    /// The status.
+    pub status: u16,
+    /// The headers.
+    pub headers: hyper::HeaderMap,
+    body: Incoming,
+    is_stream: bool,
+    held: Vec<u8>,
+    ended: bool,
+    _connection: Connection,
+}
+
+impl Reply {
+    /// A header.
+    ///
+    /// # Panics
+    /// Where it is not text.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().unwrap())
+    }
+
+    /// The next message; none at the end.
+    pub async fn next(&mut self) -> Option<String> {
+        within("a message over MCP", self.next_without_end()).await
+    }
+
+    /// The same without a limit to the waiting.
+    pub async fn next_without_end(&mut self) -> Option<String> {
+        loop {
+            if let Some(message) = self.held_message() {
+                if message.is_empty() {
+                    // The event that only gives its id.
+                    continue;
+                }
+                return Some(message);
+            }
+            if self.ended {
+                return None;
+            }
+            match self.body.frame().await {
+                Some(Ok(frame)) => self.held.extend_from_slice(frame.data_ref().map_or(&[], |data| data)),
+                Some(Err(_)) | None => self.ended = true,
+            }
+        }
+    }
+
+    /// All that is left of it as text.
+    pub async fn text(mut self) -> String {
+        while !self.ended {
+            match within("the rest of an answer", self.body.frame()).await {
+                Some(Ok(frame)) => self.held.extend_from_slice(frame.data_ref().map_or(&[], |data| data)),
+                Some(Err(_)) | None => self.ended = true,
+            }
+        }
+        String::from_utf8_lossy(&self.held).into_owned()
+    }
+
+    fn held_message(&mut self) -> Option<String> {
+        if !self.is_stream {
+            let whole = self.ended && !self.held.is_empty();
+            return whole.then(|| String::from_utf8(std::mem::take(&mut self.held)).unwrap());
+        }
+        let end = self.held.windows(2).position(|two| two == b"\n\n")?;
+        let event: Vec<u8> = self.held.drain(..end + 2).collect();
+        let event = String::from_utf8(event).unwrap();
+        let data = event.lines().filter_map(|line| line.strip_prefix("data:"));
+        Some(data.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n"))
+    }
+}
+
+/// What came of one request.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Exchange {
+    /// The status of the last answer.
+    pub status: u16,
+    /// The notifications on the way: method and parameters.
+    pub said: Vec<(String, Value)>,
+    /// The questions on the way: method and parameters.
+    pub asked: Vec<(String, Value)>,
+    /// The result or the error, as it was written.
+    pub raw: String,
+}
+
+impl Exchange {
+    /// The result or the error.
+    ///
+    /// # Panics
+    /// Where it is not JSON.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.raw).unwrap()
+    }
+}
+
+/// A client.
+#[derive(Debug)]
+pub struct Client {
+    place: Place,
+    version: String,
+    session: Option<String>,
+    next_id: u64,
+    /// What it says that it can do.
+    pub capabilities: Value,
+    /// The level of log messages that it wants with each request of version 2026-07-28.
+    pub log_level: Option<&'static str>,
+}
+
+impl Client {
+    /// Connects; gives what the server said of itself too.
+    pub async fn connect(place: Place, version: &str) -> (Self, Exchange) {
+        let capabilities = json!({"elicitation": {}, "sampling": {}, "roots": {}});
+        let mut client = Self {
+            place,
+            version: version.to_owned(),
+            session: None,
+            next_id: 0,
+            capabilities,
+            log_level: None,
+        };
+        let hello = if client.is_modern() {
+            client.request("server/discover", json!({})).await
+        } else {
+            let params = json!({
+                "protocolVersion": version,
+                "capabilities": client.capabilities,
+                "clientInfo": {"name": "differential", "version": "1"}
+            });
+            let hello = client.request("initialize", params).await;
+            client.notify("notifications/initialized", json!({})).await;
+            hello
+        };
+        (client, hello)
+    }
+
+    /// Whether it speaks the version without a handshake.
+    #[must_use]
+    pub fn is_modern(&self) -> bool {
+        self.version == MODERN
+    }
+
+    /// The MCP session that it was given.
+    #[must_use]
+    pub fn session(&self) -> Option<&str> {
+        self.session.as_deref()
+    }
+
+    /// Asks, answers whatever it is asked on the way, and waits for the result.
+    ///
+    /// # Panics
+    /// Where there is none.
+    pub async fn request(&mut self, method: &str, params: Value) -> Exchange {
+        let (mut said, mut asked) = (Vec::new(), Vec::new());
+        let mut params = params;
+        for _ in 0..ROUNDS {
+            let (_, mut reply) = self.open(method, params.clone()).await;
+            self.note_session(&reply);
+            let raw = loop {
+                let message = reply.next().await;
+                let message = message.unwrap_or_else(|| panic!("no answer to {method}: {}", reply.status));
+                let parsed: Value = serde_json::from_str(&message).unwrap();
+                match (parsed.get("method").and_then(Value::as_str), parsed.get("id")) {
+                    (Some(method), Some(id)) => {
+                        asked.push((method.to_owned(), parsed["params"].clone()));
+                        let answer = json!({"jsonrpc": "2.0", "id": id, "result": answer_to(method)});
+                        self.place.post(&self.headers(None, None), answer.to_string()).await.text().await;
+                    }
+                    (Some(method), None) => said.push((method.to_owned(), parsed["params"].clone())),
+                    (None, _) => break outcome(&message),
+                }
+            };
+            let result: Value = serde_json::from_str(&raw).unwrap();
+            if result["resultType"] != "input_required" {
+                return Exchange { status: reply.status, said, asked, raw };
+            }
+            let mut answers = Map::new();
+            for (key, question) in result["inputRequests"].as_object().unwrap() {
+                let method = question["method"].as_str().unwrap();
+                asked.push((method.to_owned(), question["params"].clone()));
+                answers.insert(key.clone(), answer_to(method));
+            }
+            params["inputResponses"] = Value::Object(answers);
+            params.as_object_mut().unwrap().remove("requestState");
+            if let Some(state) = result.get("requestState") {
+                params["requestState"] = state.clone();
+            }
+        }
+        panic!("{method} asks without end");
+    }
+
+    /// Asks and gives the id of the request and the stream of its answer.
+    pub async fn open(&mut self, method: &str, params: Value) -> (u64, Reply) {
+        self.next_id += 1;
+        let params = self.with_meta(params);
+        let name = match method {
+            "tools/call" | "prompts/get" => params["name"].as_str(),
+            "resources/read" => params["uri"].as_str(),
+            "tasks/get" | "tasks/update" | "tasks/cancel" => params["taskId"].as_str(),
+            _ => None,
+        };
+        let body = json!({"jsonrpc": "2.0", "id": self.next_id, "method": method, "params": params});
+        let headers = self.headers(Some(method), name);
+        (self.next_id, self.place.post(&headers, body.to_string()).await)
+    }
+
+    /// Tells the server something.
+    pub async fn notify(&self, method: &str, params: Value) -> u16 {
+        let body = json!({"jsonrpc": "2.0", "method": method, "params": params});
+        let reply = self.place.post(&self.headers(Some(method), None), body.to_string()).await;
+        reply.status
+    }
+
+    /// The stream on which a server of a version with a handshake says what belongs to no request.
+    pub async fn listen(&self) -> Reply {
+        self.place.send("GET", &self.headers(None, None), String::new()).await
+    }
+
+    /// Ends its MCP session.
+    pub async fn close(&self) -> u16 {
+        self.place.send("DELETE", &self.headers(None, None), String::new()).await.status
+    }
+
+    /// Every page of a list: the entries as they were written.
+    ///
+    /// # Panics
+    /// Where it can't be listed.
+    pub async fn list(&mut self, method: &str, key: &str) -> Vec<String> {
+        let (mut entries, mut params) = (Vec::new(), json!({}));
+        loop {
+            let page = self.request(method, params.clone()).await;
+            let parts: BTreeMap<String, Box<RawValue>> = serde_json::from_str(&page.raw).unwrap();
+            let items = parts.get(key).unwrap_or_else(|| panic!("{method}: {}", page.raw));
+            let items: Vec<Box<RawValue>> = serde_json::from_str(items.get()).unwrap();
+            entries.extend(items.iter().map(|item| item.get().to_owned()));
+            match page.json().get("nextCursor") {
+                Some(cursor) => params["cursor"] = cursor.clone(),
+                None => return entries,
+            }
+        }
+    }
+
+    fn headers<'a>(&'a self, method: Option<&'a str>, name: Option<&'a str>) -> Vec<(&'a str, &'a str)> {
+        let mut headers = Vec::new();
+        if self.is_modern() {
+            headers.extend(method.map(|method| ("mcp-method", method)));
+            headers.extend(name.map(|name| ("mcp-name", name)));
+        }
+        if self.is_modern() || self.session.is_some() {
+            headers.push(("mcp-protocol-version", self.version.as_str()));
+        }
+        headers.extend(self.session.iter().map(|session| ("mcp-session-id", session.as_str())));
+        headers
+    }
+
+    fn with_meta(&self, mut params: Value) -> Value {
+        if self.is_modern() {
+            let meta = &mut params["_meta"];
+            meta[format!("{META}protocolVersion")] = json!(self.version);
+            meta[format!("{META}clientInfo")] = json!({"name": "differential", "version": "1"});
+            meta[format!("{META}clientCapabilities")] = self.capabilities.clone();
+            if let Some(level) = self.log_level {
+                meta[format!("{META}logLevel")] = json!(level);
+            }
+        }
+        params
+    }
+
+    fn note_session(&mut self, reply: &Reply) {
+        if let Some(session) = reply.header("mcp-session-id") {
+            self.session = Some(session.to_owned());
+        }
+    }
+}
+
+/// What stands under `result` or `error`, as it was written; an error within an object of that name.
+fn outcome(message: &str) -> String {
+    let parts: BTreeMap<String, Box<RawValue>> = serde_json::from_str(message).unwrap();
+    match (parts.get("result"), parts.get("error")) {
+        (Some(result), _) => result.get().to_owned(),
+        (None, Some(error)) => format!(r#"{{"error":{}}}"#, error.get()),
+        (None, None) => panic!("neither result nor error: {message}"),
+    }
+}
+
+/// What a person answers, or their program.
+fn answer_to(method: &str) -> Value {
+    match method {
+        "elicitation/create" => json!({
+            "action": "accept",
+            "content": {"name": "Alice", "color": "blue", "ok": true, "confirm": true}
+        }),
+        "sampling/createMessage" => json!({
+            "role": "assistant",
+            "content": {"type": "text", "text": "Paris"},
+            "model": "a-model",
+            "stopReason": "endTurn"
+        }),
+        "roots/list" => json!({"roots": [{"uri": "file:///home/alice", "name": "Home"}]}),
+        other => panic!("asked for {other}"),
+    }
+}
