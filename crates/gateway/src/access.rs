@@ -5,6 +5,7 @@ pub mod address;
 pub mod authenticate;
 pub mod forwarded;
 pub mod interfaces;
+pub mod issuer;
 pub mod origin;
 mod owner_file;
 pub mod pairing;
@@ -23,6 +24,7 @@ use toolway_types::Clock;
 
 pub use authenticate::{Authenticated, Caller, Owner};
 pub use forwarded::{Client, ConnectionInfo};
+pub use issuer::Issuer;
 pub use owner_file::OWNER_TOKEN_FILE;
 pub use pairing::{Grant, PairRefusal, Pairing};
 pub use refusal::Refusal;
@@ -51,6 +53,8 @@ pub struct Access {
     pub failures: Throttle,
     /// Attempts to pair, by address.
     pub pair_tries: Throttle,
+    /// Whose sign-ins count at `/mcp` besides.
+    pub issuer: Option<Issuer>,
 }
 
 impl Access {
@@ -77,7 +81,15 @@ impl Access {
             proxies: TrustedProxies::new(&settings.trusted_proxies),
             failures: Throttle::new(settings.limits.failed_sign_ins_per_minute),
             pair_tries: Throttle::new(settings.limits.pair_tries_per_minute),
+            issuer: None,
         })
+    }
+
+    /// Takes the word of this issuer for MCP clients.
+    #[must_use]
+    pub fn with_issuer(mut self, issuer: Option<Issuer>) -> Self {
+        self.issuer = issuer;
+        self
     }
 
     /// Who sent this request.
@@ -89,7 +101,34 @@ impl Access {
             Some(token) => self.tokens.find(&token),
             None => Err(Refusal::Missing { in_query: authenticate::has_query_token(parts) }),
         };
+        self.count(parts, found)
+    }
+
+    /// Who sent this request, which may carry a token of the issuer where it is for MCP.
+    ///
+    /// # Errors
+    /// [`Refusal`], as [`Access::authenticate`] and for what is wrong with the issuer's token.
+    pub async fn authenticate_any(&self, parts: &http::request::Parts) -> Result<Arc<TokenState>, Refusal> {
+        let token = authenticate::find_token(parts).filter(|it| Issuer::looks_like_one(it));
+        match (&self.issuer, token) {
+            (Some(issuer), Some(token)) if authenticate::is_for_mcp(parts.uri.path()) => {
+                let found = issuer.check(&token).await;
+                self.count(parts, found)
+            }
+            _ => self.authenticate(parts),
+        }
+    }
+
+    /// Counts requests without a good token against where they come from.
+    fn count(
+        &self,
+        parts: &http::request::Parts,
+        found: Result<Arc<TokenState>, Refusal>,
+    ) -> Result<Arc<TokenState>, Refusal> {
         found.map_err(|refusal| {
+            if matches!(refusal, Refusal::ScopeMissing { .. } | Refusal::IssuerUnreachable) {
+                return refusal;
+            }
             match parts.extensions.get::<Client>().map(|it| self.failures.attempt(it.ip)) {
                 Some(Err(wait)) => Refusal::TooManyFailures { wait },
                 _ => refusal,

@@ -6,6 +6,7 @@
 
 mod chat;
 mod describe;
+mod issuer;
 mod limits;
 mod listen;
 mod mcp;
@@ -27,6 +28,7 @@ use toolway_tools::secrets::SecretSource;
 
 pub use chat::{BudgetSettings, ChatSettings, OnExceeded};
 pub use describe::{SettingInfo, describe, schema};
+pub use issuer::IssuerSettings;
 pub use limits::LimitSettings;
 pub use listen::{DEFAULT_PORT, Listen};
 pub use mcp::McpSettings;

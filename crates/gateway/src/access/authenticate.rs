@@ -37,6 +37,11 @@ pub fn find_token(parts: &Parts) -> Option<Cow<'_, str>> {
     in_subprotocol.map(Cow::Borrowed).or_else(|| query_token(parts).map(Cow::Owned))
 }
 
+/// Whether a path is one of MCP's doors.
+pub(crate) fn is_for_mcp(path: &str) -> bool {
+    path.strip_prefix("/mcp").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 /// Whether a token stands in the address.
 pub(super) fn has_query_token(parts: &Parts) -> bool {
     query_token(parts).is_some()
@@ -62,7 +67,7 @@ pub struct Owner(pub Arc<TokenState>);
 impl FromRequestParts<Arc<App>> for Authenticated {
     type Rejection = ApiError;
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, ApiError> {
-        match app.access.authenticate(parts) {
+        match app.access.authenticate_any(parts).await {
             Ok(state) => Ok(Self(state)),
             Err(refusal) => Err(refuse(app, refusal)),
         }

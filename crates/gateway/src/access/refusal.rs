@@ -29,6 +29,21 @@ pub enum Refusal {
         /// How long to wait.
         wait: Duration,
     },
+    /// A token that looks like one of the issuer, and does not let anybody in.
+    #[error("the issuer's word is not enough for this token: {why}")]
+    NotFromIssuer {
+        /// What is wrong with it, in words.
+        why: &'static str,
+    },
+    /// A good token of the issuer without a scope that is needed.
+    #[error("the token lacks a scope; it needs {}", .scopes.join(" "))]
+    ScopeMissing {
+        /// All that are needed.
+        scopes: Vec<String>,
+    },
+    /// The keys of the issuer can't be had, so its tokens can't be checked.
+    #[error("the keys of the issuer can't be fetched at the moment")]
+    IssuerUnreachable,
     /// A good token whose role does not allow it.
     #[error("a token of the role {role} may not {what}")]
     Forbidden {
@@ -49,6 +64,9 @@ impl Refusal {
             Self::Revoked => "token_revoked",
             Self::Expired => "token_expired",
             Self::TooManyFailures { .. } => "too_many_failures",
+            Self::NotFromIssuer { .. } => "token_refused",
+            Self::ScopeMissing { .. } => "scope_missing",
+            Self::IssuerUnreachable => "issuer_unreachable",
             Self::Forbidden { .. } => "forbidden",
         }
     }
@@ -74,6 +92,14 @@ impl Refusal {
             Self::Expired => "get a new one with `toolway pair` or `toolway tokens create`".to_owned(),
             Self::TooManyFailures { wait } => {
                 format!("wait {} s; a request with a good token is never held back", wait.as_secs() + 1)
+            }
+            Self::NotFromIssuer { .. } => {
+                "sign in again; the gateway's owner sets in [mcp.issuer] whose tokens count, for whom and for whom not"
+                    .to_owned()
+            }
+            Self::ScopeMissing { .. } => "sign in again and ask for that scope".to_owned(),
+            Self::IssuerUnreachable => {
+                "try again in half a minute; the gateway's log says what happened".to_owned()
             }
             Self::Forbidden { .. } => {
                 "use a token of another role; `toolway tokens list` shows them".to_owned()

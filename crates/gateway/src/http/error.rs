@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use toolway_store::StoreError;
 use utoipa::ToSchema;
 
+use super::protected_resource;
 use crate::access::origin::BadOrigin;
 use crate::access::pairing::NoCode;
 use crate::access::{AccessError, PairRefusal, Refusal};
@@ -85,11 +86,13 @@ impl ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
+        let is_scope_missing = self.code == "scope_missing";
         let words = ErrorWords { code: self.code.into_owned(), message: self.message, hint: self.hint };
         let mut response = (self.status, Json(ErrorBody { error: words })).into_response();
         if self.status == StatusCode::UNAUTHORIZED {
             response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
+        protected_resource::mark(is_scope_missing, &mut response);
         if let Some(wait) = self.retry_after {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(wait.as_secs().saturating_add(1)));
         }
@@ -100,7 +103,8 @@ impl IntoResponse for ApiError {
 impl From<Refusal> for ApiError {
     fn from(refusal: Refusal) -> Self {
         let status = match refusal {
-            Refusal::Forbidden { .. } => StatusCode::FORBIDDEN,
+            Refusal::Forbidden { .. } | Refusal::ScopeMissing { .. } => StatusCode::FORBIDDEN,
+            Refusal::IssuerUnreachable => StatusCode::SERVICE_UNAVAILABLE,
             Refusal::TooManyFailures { .. } => StatusCode::TOO_MANY_REQUESTS,
             _ => StatusCode::UNAUTHORIZED,
         };

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolway_mcp::definition::ServerDefinition;
 
-use super::Seconds;
+use super::{IssuerSettings, Seconds};
 
 /// MCP: the servers that are sources of tools, and the bounds of what is shown to MCP clients.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,6 +21,8 @@ pub struct McpSettings {
     pub session_idle_s: Seconds,
     /// How long an MCP server may take to be connected to and to list what it offers, in seconds.
     pub list_s: Seconds,
+    /// An authorization server whose access tokens let MCP clients in (docs/mcp-sign-in.md).
+    pub issuer: Option<IssuerSettings>,
 }
 
 impl Default for McpSettings {
@@ -30,6 +32,7 @@ impl Default for McpSettings {
             sessions: 1000,
             session_idle_s: Seconds::new(1800.0),
             list_s: Seconds::new(15.0),
+            issuer: None,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What can be wrong with settings that have the right form: everything is reported at once.
 
 use toolway_core::{Globs, Policy};
+use toolway_mcp::definition::SettingsServers;
 use toolway_types::ToolId;
 
 use super::{Seconds, Settings, TlsMode};
@@ -48,6 +49,8 @@ impl Settings {
         self.check_chat(&mut errors);
         self.check_rules(&mut errors);
         self.check_tools(&mut errors);
+        self.check_mcp(&mut errors);
+        self.check_issuer(&mut errors);
         if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
 
@@ -237,6 +240,13 @@ impl Settings {
         }
     }
 
+    fn check_issuer(&self, errors: &mut Vec<SettingError>) {
+        let Some(issuer) = &self.mcp.issuer else { return };
+        for (field, problem, hint) in super::issuer::problems(issuer, self.public_url.as_deref()) {
+            errors.push(SettingError::new(format!("mcp.issuer.{field}"), problem, hint));
+        }
+    }
+
     fn check_tools(&self, errors: &mut Vec<SettingError>) {
         let mut names = std::collections::HashSet::new();
         for (at, folder) in self.tools.files.folders.iter().enumerate() {
@@ -288,6 +298,21 @@ impl Settings {
                 "set at least 1024",
             ));
         }
+    }
+
+    fn check_mcp(&self, errors: &mut Vec<SettingError>) {
+        for (name, flaw) in SettingsServers::flaws(&self.mcp.servers) {
+            let key = match flaw.field.as_str() {
+                "name" => format!("mcp.servers.{name}"),
+                field => format!("mcp.servers.{name}.{field}"),
+            };
+            errors.push(SettingError::new(key, flaw.message, flaw.hint));
+        }
+        if self.mcp.sessions == 0 {
+            errors.push(SettingError::new("mcp.sessions", "0 is out of range", "set at least 1"));
+        }
+        check_seconds("mcp.session_idle_s", self.mcp.session_idle_s, true, errors);
+        check_seconds("mcp.list_s", self.mcp.list_s, true, errors);
     }
 
     fn check_calls(&self, errors: &mut Vec<SettingError>) {

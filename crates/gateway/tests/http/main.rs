@@ -49,6 +49,8 @@ mod roles;
 #[cfg(test)]
 mod sessions;
 #[cfg(test)]
+mod sign_in;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod talking;

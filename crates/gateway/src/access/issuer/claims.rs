@@ -1,0 +1,169 @@
+//! A signed token as text (RFC 7515, section 7.1) and what it says (RFC 7519, RFC 9068).
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// No list in a token is read further than this.
+const MAX_LISTED: usize = 64;
+/// No name of a person is shown longer than this, in characters.
+const MAX_LABEL: usize = 80;
+
+/// How a token may be signed: with public keys alone. `none`, and secrets that both ends know, are not among them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Algorithm {
+    Rs256,
+    Es256,
+    EdDsa,
+}
+
+impl Algorithm {
+    pub(super) fn named(name: &str) -> Option<Self> {
+        match name {
+            "RS256" => Some(Self::Rs256),
+            "ES256" => Some(Self::Es256),
+            // RFC 9864 names the curve.
+            "EdDSA" | "Ed25519" => Some(Self::EdDsa),
+            _ => None,
+        }
+    }
+}
+
+/// A token taken apart, of which nothing has been checked.
+#[derive(Debug)]
+pub(super) struct Parsed<'t> {
+    pub(super) algorithm: Algorithm,
+    pub(super) key_id: Option<String>,
+    /// What is signed.
+    pub(super) signed: &'t [u8],
+    pub(super) signature: Vec<u8>,
+    pub(super) payload: Vec<u8>,
+}
+
+#[derive(Deserialize)]
+struct Header {
+    alg: String,
+    #[serde(default)]
+    kid: Option<String>,
+    #[serde(default)]
+    typ: Option<String>,
+    #[serde(default)]
+    crit: Option<Value>,
+}
+
+/// Takes a token apart.
+pub(super) fn parse(text: &str) -> Result<Parsed<'_>, &'static str> {
+    const FORM: &str = "it is no signed token";
+    let (signed, signature) = text.rsplit_once('.').ok_or(FORM)?;
+    let (header, payload) = signed.split_once('.').ok_or(FORM)?;
+    let decoded = |part: &str| URL_SAFE_NO_PAD.decode(part).map_err(|_| FORM);
+    let header: Header = serde_json::from_slice(&decoded(header)?).map_err(|_| FORM)?;
+    let algorithm = Algorithm::named(&header.alg).ok_or("it is signed in a way that is not taken (alg)")?;
+    if header.crit.is_some() {
+        return Err("it must be understood in ways that are not known here (crit)");
+    }
+    // An identity token says who somebody is, to the client alone.
+    let kind = header.typ.as_deref().map(str::to_ascii_lowercase);
+    if kind.is_some_and(|kind| !matches!(kind.as_str(), "jwt" | "at+jwt" | "application/at+jwt")) {
+        return Err("it is no access token (typ)");
+    }
+    Ok(Parsed {
+        algorithm,
+        key_id: header.kid,
+        signed: signed.as_bytes(),
+        signature: decoded(signature)?,
+        payload: decoded(payload)?,
+    })
+}
+
+/// One or several, as `aud` may be.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Texts {
+    One(String),
+    Several(Vec<String>),
+}
+
+impl Texts {
+    fn list(self) -> Vec<String> {
+        match self {
+            Self::One(text) => vec![text],
+            Self::Several(mut texts) => {
+                texts.truncate(MAX_LISTED);
+                texts
+            }
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Payload {
+    iss: String,
+    sub: String,
+    aud: Texts,
+    exp: f64,
+    #[serde(default)]
+    nbf: Option<f64>,
+    #[serde(default)]
+    scope: Option<String>,
+    /// What Entra and Okta write in the place of `scope`.
+    #[serde(default)]
+    scp: Option<Texts>,
+    #[serde(default)]
+    cnf: Option<Value>,
+    #[serde(default)]
+    preferred_username: Option<Value>,
+    #[serde(default)]
+    email: Option<Value>,
+}
+
+/// What a token says.
+#[derive(Debug)]
+pub(super) struct Claims {
+    pub(super) issuer: String,
+    pub(super) subject: String,
+    pub(super) audiences: Vec<String>,
+    /// In milliseconds since the Unix epoch.
+    pub(super) expires_ms: i64,
+    pub(super) not_before_ms: Option<i64>,
+    pub(super) scopes: Vec<String>,
+    /// Whether it is good only together with a key (RFC 7800).
+    pub(super) is_bound: bool,
+    name: Option<String>,
+}
+
+impl Claims {
+    pub(super) fn read(payload: Vec<u8>) -> Result<Self, &'static str> {
+        let it: Payload =
+            serde_json::from_slice(&payload).map_err(|_| "it lacks one of iss, sub, aud and exp")?;
+        if it.sub.is_empty() {
+            return Err("it names nobody (sub)");
+        }
+        let spaced = it.scope.into_iter().chain(it.scp.into_iter().flat_map(Texts::list));
+        let scopes = spaced.flat_map(|it| it.split_ascii_whitespace().map(str::to_owned).collect::<Vec<_>>());
+        let named = it.preferred_username.or(it.email);
+        Ok(Self {
+            issuer: it.iss,
+            subject: it.sub,
+            audiences: it.aud.list(),
+            expires_ms: ms(it.exp),
+            not_before_ms: it.nbf.map(ms),
+            scopes: scopes.collect(),
+            is_bound: it.cnf.is_some(),
+            name: named.and_then(|it| it.as_str().map(str::to_owned)),
+        })
+    }
+
+    /// A name for people.
+    pub(super) fn label(&self) -> String {
+        let name = self.name.as_deref().unwrap_or(&self.subject);
+        name.chars().filter(|c| !toolway_types::name::is_invisible(*c)).take(MAX_LABEL).collect()
+    }
+}
+
+/// Seconds since the epoch, with or without a fraction (RFC 7519, section 2), in milliseconds.
+#[allow(clippy::cast_possible_truncation, reason = "a float that is cast stops at the ends of the range")]
+fn ms(seconds: f64) -> i64 {
+    (seconds * 1000.0) as i64
+}

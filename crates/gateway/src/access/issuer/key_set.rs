@@ -1,0 +1,145 @@
+//! The public keys of an issuer (RFC 7517, RFC 7518, RFC 8037), as far as tokens may be signed with them.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ring::signature::{
+    ECDSA_P256_SHA256_FIXED, ED25519, RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents, UnparsedPublicKey,
+};
+use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
+
+use super::claims::{Algorithm, Parsed};
+
+/// No more keys of one issuer are looked at.
+const MAX_KEYS: usize = 64;
+/// A token that names no key is held against no more than this many.
+const MAX_TRIED: usize = 4;
+
+#[derive(Debug)]
+enum Material {
+    Rsa {
+        n: Vec<u8>,
+        e: Vec<u8>,
+    },
+    /// An uncompressed point (SEC 1, section 2.3.3).
+    P256(Vec<u8>),
+    Ed25519(Vec<u8>),
+}
+
+#[derive(Debug)]
+struct Key {
+    id: Option<String>,
+    algorithm: Algorithm,
+    material: Material,
+}
+
+/// The keys as they were fetched once.
+#[derive(Debug, Default)]
+pub(super) struct KeySet {
+    keys: Vec<Key>,
+    /// Counts the sets that were not as the one before.
+    pub(super) edition: u64,
+    /// The document, hashed.
+    hash: [u8; 32],
+}
+
+#[derive(Deserialize)]
+struct Document {
+    keys: Vec<serde_json::Value>,
+}
+
+#[derive(Deserialize)]
+struct Jwk {
+    kty: String,
+    #[serde(default)]
+    kid: Option<String>,
+    #[serde(default)]
+    alg: Option<String>,
+    #[serde(default, rename = "use")]
+    purpose: Option<String>,
+    #[serde(default)]
+    key_ops: Option<Vec<String>>,
+    #[serde(default)]
+    crv: Option<String>,
+    #[serde(default)]
+    n: Option<String>,
+    #[serde(default)]
+    e: Option<String>,
+    #[serde(default)]
+    x: Option<String>,
+    #[serde(default)]
+    y: Option<String>,
+}
+
+impl KeySet {
+    /// Reads a document. Keys that can't be used here are left out. One that is as the one before is that one.
+    ///
+    /// # Errors
+    /// In words, where it is no set of keys or none of them can be used.
+    pub(super) fn read(document: &[u8], before: Option<&Arc<Self>>) -> Result<Arc<Self>, &'static str> {
+        let hash = Sha256::digest(document).into();
+        if let Some(same) = before.filter(|it| it.hash == hash) {
+            return Ok(Arc::clone(same));
+        }
+        let document: Document = serde_json::from_slice(document).map_err(|_| "it is no set of keys")?;
+        let jwks = document.keys.into_iter().take(MAX_KEYS).filter_map(|it| serde_json::from_value(it).ok());
+        let keys: Vec<Key> = jwks.filter_map(Key::of).collect();
+        if keys.is_empty() {
+            return Err("none of its keys can be used: RS256, ES256 and EdDSA (Ed25519) are taken");
+        }
+        Ok(Arc::new(Self { keys, edition: before.map_or(1, |it| it.edition + 1), hash }))
+    }
+
+    /// Whether a key has this id.
+    pub(super) fn has(&self, id: &str) -> bool {
+        self.keys.iter().any(|key| key.id.as_deref() == Some(id))
+    }
+
+    /// Whether the key that the token names signed it; any of the right kind where it names none.
+    pub(super) fn verify(&self, token: &Parsed<'_>) -> bool {
+        let fits = |key: &&Key| {
+            key.algorithm == token.algorithm && (token.key_id.is_none() || key.id == token.key_id)
+        };
+        self.keys.iter().filter(fits).take(MAX_TRIED).any(|key| key.verify(token.signed, &token.signature))
+    }
+}
+
+impl Key {
+    fn of(jwk: Jwk) -> Option<Self> {
+        let bytes = |text: Option<String>| URL_SAFE_NO_PAD.decode(text?.trim_end_matches('=')).ok();
+        let (algorithm, material) = match (jwk.kty.as_str(), jwk.crv.as_deref()) {
+            ("RSA", _) => {
+                let whole = |bytes: Vec<u8>| bytes.into_iter().skip_while(|byte| *byte == 0).collect();
+                (Algorithm::Rs256, Material::Rsa { n: whole(bytes(jwk.n)?), e: whole(bytes(jwk.e)?) })
+            }
+            ("EC", Some("P-256")) => {
+                let (x, y) = (bytes(jwk.x)?, bytes(jwk.y)?);
+                if x.len() != 32 || y.len() != 32 {
+                    return None;
+                }
+                (Algorithm::Es256, Material::P256([&[4], x.as_slice(), &y].concat()))
+            }
+            ("OKP", Some("Ed25519")) => (Algorithm::EdDsa, Material::Ed25519(bytes(jwk.x)?)),
+            _ => return None,
+        };
+        let for_this = jwk.alg.as_deref().is_none_or(|it| Algorithm::named(it) == Some(algorithm))
+            && jwk.purpose.as_deref().is_none_or(|it| it == "sig")
+            && jwk.key_ops.is_none_or(|ops| ops.iter().any(|it| it == "verify"));
+        for_this.then_some(Self { id: jwk.kid, algorithm, material })
+    }
+
+    fn verify(&self, signed: &[u8], signature: &[u8]) -> bool {
+        let verified = match &self.material {
+            Material::Rsa { n, e } => {
+                RsaPublicKeyComponents { n, e }.verify(&RSA_PKCS1_2048_8192_SHA256, signed, signature)
+            }
+            Material::P256(point) => {
+                UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, point).verify(signed, signature)
+            }
+            Material::Ed25519(point) => UnparsedPublicKey::new(&ED25519, point).verify(signed, signature),
+        };
+        verified.is_ok()
+    }
+}

@@ -1,0 +1,117 @@
+//! Where MCP clients learn whom to sign in with (RFC 9728): a document at a well-known place, and the header that
+//! leads there. Only with an issuer in the settings; without one these paths are like any other that is not there.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, Request, State};
+use axum::middleware::{self, Next};
+use axum::response::Response;
+use axum::routing::get;
+use axum::{Json, Router};
+use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
+use http::{Extensions, HeaderValue, StatusCode, Uri};
+use serde_json::json;
+
+use super::{ApiError, error};
+use crate::access::address::Authority;
+use crate::access::authenticate::is_for_mcp;
+use crate::access::{Client, Issuer};
+use crate::state::App;
+
+/// Where the document stands (RFC 9728, section 3).
+const PLACE: &str = "/.well-known/oauth-protected-resource";
+/// The resource that tokens are for, and below which all doors of MCP are.
+pub(crate) const RESOURCE: &str = "/mcp";
+
+/// Marks the answer to a good token that lacks a scope.
+#[derive(Debug, Clone, Copy)]
+struct ScopeMissing;
+
+/// The document, and MCP's doors with the header on what they refuse.
+pub(super) fn routes(app: &Arc<App>, doors: Router<Arc<App>>) -> Router<Arc<App>> {
+    let doors = doors.layer(middleware::from_fn_with_state(Arc::clone(app), lead));
+    doors.route(PLACE, get(document)).route(&format!("{PLACE}/{{*path}}"), get(document_of))
+}
+
+async fn document(
+    State(app): State<Arc<App>>,
+    uri: Uri,
+    extensions: Extensions,
+) -> Result<Json<serde_json::Value>, ApiError> {
+    let Some(issuer) = &app.access.issuer else { return Err(error::no_such_path(uri).await) };
+    let mut document = json!({
+        "resource": format!("{}{RESOURCE}", base(&app, &extensions)),
+        "resource_name": "Toolway",
+        "authorization_servers": [issuer.url()],
+        "bearer_methods_supported": ["header"],
+    });
+    if let Some(document) = document.as_object_mut().filter(|_| !issuer.scopes().is_empty()) {
+        document.insert("scopes_supported".to_owned(), issuer.scopes().into());
+    }
+    Ok(Json(document))
+}
+
+/// The document of one of the doors: a token is for all of them.
+async fn document_of(
+    State(app): State<Arc<App>>,
+    Path(path): Path<String>,
+    uri: Uri,
+    extensions: Extensions,
+) -> Result<Json<serde_json::Value>, ApiError> {
+    if is_for_mcp(&format!("/{path}")) {
+        return document(State(app), uri, extensions).await;
+    }
+    Err(error::no_such_path(uri).await)
+}
+
+/// Tells a client that is refused where it learns whom to sign in with.
+async fn lead(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let Some(issuer) = &app.access.issuer else { return next.run(request).await };
+    let had_token = request.headers().contains_key(AUTHORIZATION);
+    let place = format!("{}{PLACE}{}", base(&app, request.extensions()), RESOURCE);
+    let mut response = next.run(request).await;
+    let error = match response.status() {
+        StatusCode::UNAUTHORIZED if had_token => Some("invalid_token"),
+        StatusCode::UNAUTHORIZED => None,
+        StatusCode::FORBIDDEN if response.extensions().get::<ScopeMissing>().is_some() => {
+            Some("insufficient_scope")
+        }
+        _ => return response,
+    };
+    if let Some(value) = challenge(issuer, &place, error) {
+        response.headers_mut().insert(WWW_AUTHENTICATE, value);
+    }
+    response
+}
+
+/// The header (RFC 6750, section 3; RFC 9728, section 5.1). Nothing that goes into its quotes needs escaping.
+fn challenge(issuer: &Issuer, place: &str, error: Option<&str>) -> Option<HeaderValue> {
+    let mut text = format!("Bearer resource_metadata=\"{place}\"");
+    if let Some(error) = error {
+        text.push_str(&format!(", error=\"{error}\""));
+    }
+    if !issuer.scopes().is_empty() {
+        text.push_str(&format!(", scope=\"{}\"", issuer.scopes().join(" ")));
+    }
+    HeaderValue::try_from(text).ok()
+}
+
+/// The gateway's address as clients reach it: the one that is set, or the one that this request came to.
+fn base(app: &App, of: &Extensions) -> String {
+    if let Some(url) = &app.settings.public_url {
+        return url.trim_end_matches('/').to_owned();
+    }
+    let https = of.get::<Client>().is_some_and(|client| client.https);
+    let scheme = if https { "https" } else { "http" };
+    match of.get::<Authority>() {
+        Some(host) => format!("{scheme}://{host}"),
+        None => app.address.own_url(),
+    }
+}
+
+/// Refuses a client whose token lacks a scope, in a way that [`lead`] knows.
+pub(super) fn mark(is_scope_missing: bool, response: &mut Response) {
+    if is_scope_missing {
+        response.extensions_mut().insert(ScopeMissing);
+    }
+}

@@ -1,0 +1,60 @@
+use parking_lot::Mutex;
+use secrecy::ExposeSecret as _;
+use toolway_tools::secrets::{SecretError, SecretSource as Place};
+
+use super::*;
+
+/// A keyring in memory, which may be missing.
+#[derive(Default)]
+struct Ring(Arc<Mutex<Option<String>>>);
+
+impl SecretReader for Ring {
+    fn read(&self, place: &Place) -> Result<SecretString, SecretError> {
+        Err(SecretError::Unreadable { place: place.clone(), problem: "nothing is read here".to_owned() })
+    }
+
+    fn keyring(&self, name: &str) -> Result<SecretString, String> {
+        assert_eq!(name, "mcp-tokens");
+        self.0.lock().clone().map(SecretString::from).ok_or_else(|| "there is none".to_owned())
+    }
+}
+
+fn key(folder: &Path, ring: &Arc<Mutex<Option<String>>>, keeps: bool) -> PlacedKey {
+    let keep = Arc::clone(ring);
+    PlacedKey {
+        file: KeyFile::new(folder.join("store.key")),
+        secrets: Arc::new(Ring(Arc::clone(ring))),
+        keep: keeps.then(|| -> KeepInKeyring {
+            Arc::new(move |_, secret| {
+                *keep.lock() = Some(secret.expose_secret().to_owned());
+                Ok(())
+            })
+        }),
+    }
+}
+
+fn text(key: &StoreKey) -> String {
+    key.text().expose_secret().to_owned()
+}
+
+#[test]
+fn a_login_keeps_the_key_in_the_keyring_and_the_gateway_finds_it_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let ring = Arc::default();
+    let gateway = key(folder.path(), &ring, false);
+    assert!(gateway.find().unwrap().is_none());
+    let made = key(folder.path(), &ring, true).find_or_make().unwrap();
+    assert_eq!(text(&gateway.find().unwrap().unwrap()), text(&made));
+    assert!(!folder.path().join("store.key").exists());
+}
+
+#[test]
+fn without_a_keyring_the_key_is_in_a_file_which_counts_from_then_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let ring = Arc::default();
+    let made = key(folder.path(), &ring, false).find_or_make().unwrap();
+    assert!(folder.path().join("store.key").is_file());
+    let later = key(folder.path(), &ring, true).find_or_make().unwrap();
+    assert_eq!(text(&later), text(&made));
+    assert!(ring.lock().is_none());
+}

@@ -1,0 +1,74 @@
+//! Whose sign-ins count for MCP clients besides the gateway's own tokens.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolway_mcp::oauth::address::is_loopback;
+use url::Url;
+
+/// An OAuth 2 authorization server whose access tokens (JWT) let MCP clients in at `/mcp`, with the role client.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct IssuerSettings {
+    /// Its issuer identifier, exactly as its tokens write it in `iss`: `https://login.example.org`.
+    pub url: String,
+    /// What its tokens must name in `aud`, where it is not the address of `/mcp` under `public_url`.
+    pub audience: Option<String>,
+    /// Where its keys are, where its metadata does not say.
+    pub jwks_url: Option<String>,
+    /// Whom it may let in: the `sub` of each, or "*" for all whom it knows.
+    pub subjects: Vec<String>,
+    /// Scopes that a token must have, all of them.
+    pub scopes: Vec<String>,
+    /// The only agent that whoever comes in this way may use.
+    pub agent: Option<String>,
+}
+
+/// What is wrong with them: the field, what, and what to do.
+pub(super) fn problems(
+    it: &IssuerSettings,
+    public_url: Option<&str>,
+) -> Vec<(&'static str, String, &'static str)> {
+    let mut found = Vec::new();
+    for (field, address) in [("url", Some(&it.url)), ("jwks_url", it.jwks_url.as_ref())] {
+        if let Some(address) = address.filter(|address| !is_usable(address)) {
+            found.push((
+                field,
+                format!("{address:?} is no https address"),
+                "write it whole, like https://login.example.org; http is for this computer alone",
+            ));
+        }
+    }
+    if it.audience.is_none() && public_url.is_none() {
+        found.push((
+            "audience",
+            "missing, and there is no public_url to make it from".to_owned(),
+            "set public_url, or the audience that the issuer writes into tokens for this gateway",
+        ));
+    }
+    if it.subjects.is_empty() {
+        found.push((
+            "subjects",
+            "empty, so nobody may come in".to_owned(),
+            "list the sub of each person or program, or [\"*\"] for all whom the issuer gives a token for this gateway",
+        ));
+    }
+    let spaced = |scope: &&String| {
+        scope.is_empty() || scope.chars().any(|c| c.is_whitespace() || c == '"' || c == '\\')
+    };
+    if let Some(scope) = it.scopes.iter().find(spaced) {
+        found.push((
+            "scopes",
+            format!("{scope:?} is no scope"),
+            "write each scope as a text of its own, without spaces",
+        ));
+    }
+    found
+}
+
+fn is_usable(address: &str) -> bool {
+    Url::parse(address).is_ok_and(|url| match url.scheme() {
+        "https" => url.host_str().is_some() && url.fragment().is_none(),
+        "http" => is_loopback(&url),
+        _ => false,
+    })
+}
