@@ -11,7 +11,7 @@ use toolway_types::Slug;
 pub struct AuthorizeError {
     /// In words.
     pub message: String,
-    /// What to do about it.
+    /// What a person must do about it. Without one it may pass by itself, or nothing helps.
     pub hint: Option<String>,
 }
 

@@ -10,18 +10,22 @@ use std::time::Duration;
 
 use clap::Args;
 use secrecy::SecretString;
-use toolway_gateway::mcp::SERVERS_FILE;
 use toolway_gateway::mcp::sign_in::{self, KeepInKeyring, SignInParts};
-use toolway_mcp::definition::{self, ServerDefinition};
+use toolway_mcp::definition::ServerDefinition;
 use toolway_mcp::oauth::{Challenge, Oauth, OauthError};
 use toolway_types::Slug;
 
+use super::servers::{self, Server, unknown};
+use crate::client::{ConnectArgs, find};
 use crate::context::Context;
 use crate::print::escape;
 use crate::report::{Done, Failure};
 use crate::secrets::keyring;
-use crate::settings::{self, Loaded};
+use crate::settings::Loaded;
 use browser::{PersonsBrowser, Visit};
+
+/// How long the gateway's connection is waited for afterwards.
+const SETTLED: Duration = Duration::from_secs(20);
 
 /// Flags of `mcp login`.
 #[derive(Debug, Args)]
@@ -41,10 +45,9 @@ pub(crate) struct LoginArgs {
 
 /// Runs the command.
 pub(crate) async fn run(args: &LoginArgs, context: &Context) -> Done {
-    let loaded =
-        settings::load(&context.setting_sources(Vec::new())).map_err(|wrong| settings::failure(&wrong))?;
+    let loaded = servers::loaded(context)?;
     let slug: Slug = args.name.parse().map_err(|_| unknown(&args.name))?;
-    let defined = find(&slug, &loaded, context)?;
+    let defined = servers::defined(&loaded, context)?.remove(slug.as_str()).map(|(definition, _)| definition);
     let oauth = oauth(&slug, &defined, &loaded, context);
     if args.forget {
         return forget(&slug, defined.is_some(), &oauth, context).await;
@@ -64,6 +67,7 @@ pub(crate) async fn run(args: &LoginArgs, context: &Context) -> Done {
     };
     let browser = PersonsBrowser::new(visit, slug.clone(), context.printer, &context.environment)?;
     let kept = oauth.login(&slug, &url, &challenge, &browser).await.map_err(|error| failed(&slug, &error))?;
+    let connected = reconnected(&slug, context).await;
     if context.printer.json {
         return context.printer.json_value(&serde_json::json!({
             "server": slug.as_str(),
@@ -71,32 +75,26 @@ pub(crate) async fn run(args: &LoginArgs, context: &Context) -> Done {
             "scopes": kept.scopes(),
             "expires_ms": kept.expires_ms(),
             "renews_itself": kept.can_be_renewed(),
+            "status": connected.and_then(|server| server.status),
         }));
     }
-    context.printer.line(&format!("signed in to {slug} at {}", escape(kept.issuer())))?;
+    context.printer.line(&format!("signed in to {slug} at {}", escape::line(kept.issuer())))?;
     if !kept.can_be_renewed() {
         context.printer.note("the server gave no means to renew this: when it ends, sign in again");
     }
-    Ok(())
+    connected.map_or(Ok(()), |server| servers::say(&server, context))
 }
 
-/// The definition of this server, in the settings or in the data folder's file.
-fn find(slug: &Slug, loaded: &Loaded, context: &Context) -> Done<Option<ServerDefinition>> {
-    if let Some(found) = loaded.settings.mcp.servers.get(slug.as_str()) {
-        return Ok(Some(found.clone()));
-    }
-    let path = context.folder.path().join(SERVERS_FILE);
-    let file = definition::stored::read(&path).map_err(|problems| {
-        let failure = Failure::new(format!("{} can't be used", path.display())).code("mcp_servers");
-        problems.iter().fold(failure, |failure, problem| failure.hint(problem.to_string()))
-    })?;
-    Ok(file.servers.get(slug).map(|entry| entry.definition.clone()))
-}
-
-fn unknown(name: &str) -> Failure {
-    Failure::new(format!("there is no MCP server {name:?}"))
-        .code("mcp_server_unknown")
-        .hint("`toolway mcp list` shows their names, `toolway mcp add` adds one")
+/// Has the gateway that runs on this data folder connect with what there is now. Without one there is nothing to do.
+async fn reconnected(slug: &Slug, context: &Context) -> Option<Server> {
+    let is_running = find::running_on(&context.folder).is_ok_and(|running| running.is_some());
+    let client = context.client(&ConnectArgs::default()).ok().filter(|_| is_running)?;
+    let server = servers::reconnected(&client, slug.as_str(), SETTLED).await;
+    let warn = |failure: &Failure| {
+        let again = format!("`toolway mcp test {slug}` tries it again");
+        context.printer.warning(&format!("the gateway did not connect: {}", failure.message()), &again);
+    };
+    server.inspect_err(warn).ok()
 }
 
 fn oauth(slug: &Slug, defined: &Option<ServerDefinition>, loaded: &Loaded, context: &Context) -> Arc<Oauth> {
@@ -108,7 +106,9 @@ fn oauth(slug: &Slug, defined: &Option<ServerDefinition>, loaded: &Loaded, conte
         clock: Arc::clone(&context.clock),
         definition: Arc::new(move |asked| defined.clone().filter(|_| *asked == slug)),
         keyring: keyring::EXISTS.then(|| -> KeepInKeyring {
-            Arc::new(|name: &str, secret: &SecretString| keyring::set(name, secret).map_err(|it| it.message().to_owned()))
+            Arc::new(|name: &str, secret: &SecretString| {
+                keyring::set(name, secret).map_err(|it| it.message().to_owned())
+            })
         }),
         browser: None,
     })
@@ -132,7 +132,8 @@ async fn wanted(oauth: &Oauth, slug: &Slug, url: &str) -> Done<Challenge> {
 }
 
 fn failed(slug: &Slug, error: &OauthError) -> Failure {
-    let failure = Failure::new(format!("cannot sign in to {slug}: {}", escape(&error.to_string()))).code("mcp_login");
+    let failure = Failure::new(format!("cannot sign in to {slug}: {}", escape::line(&error.to_string())))
+        .code("mcp_login");
     match error {
         OauthError::NoClient(_) => failure.hint(format!(
             "register a client there by hand and set its id (and secret) in the server's definition: \

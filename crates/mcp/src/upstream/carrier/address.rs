@@ -106,7 +106,8 @@ impl Address {
             match answer {
                 Ok(Retry::Again) => {}
                 Ok(Retry::NeedsLogin) => return Err(Fault::NeedsLogin(said)),
-                Err(error) => return Err(Fault::NeedsLogin(error.to_string())),
+                Err(error) if error.hint.is_some() => return Err(Fault::NeedsLogin(error.to_string())),
+                Err(error) => return Err(Fault::Status(status, error.to_string())),
             }
         }
     }
@@ -120,7 +121,10 @@ impl Address {
             return Ok(());
         }
         let token = self.authorizer.token(&self.slug, self.url.as_str()).await;
-        let token = token.map_err(|error| Fault::NeedsLogin(error.to_string()))?;
+        let token = token.map_err(|error| match error.hint {
+            Some(_) => Fault::NeedsLogin(error.to_string()),
+            None => Fault::Unreachable(error.to_string()),
+        })?;
         if let Some(token) = token {
             let value = HeaderValue::try_from(format!("Bearer {}", token.expose_secret()));
             let mut value =

@@ -113,7 +113,7 @@ impl Browser for PersonsBrowser {
     ) -> Result<SecretString, BrowserFailure> {
         self.printer.note(&format!("to sign in to {}, open this address in your browser:", self.slug));
         self.printer.note("");
-        self.printer.note(&format!("  {}", escape(url.as_str())));
+        self.printer.note(&format!("  {}", escape::line(url.as_str())));
         self.printer.note("");
         if self.visit.paste {
             self.printer.note(

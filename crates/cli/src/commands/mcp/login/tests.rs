@@ -1,0 +1,27 @@
+use super::browser::{port_of, query_in};
+
+#[test]
+fn the_port_of_an_earlier_login_is_taken_from_an_address_of_ours_alone() {
+    for (address, port) in [
+        ("http://127.0.0.1:40123/callback", Some(40123)),
+        ("http://127.0.0.1/callback", None),
+        ("http://127.0.0.1:40123/other", None),
+        ("http://localhost:40123/callback", None),
+        ("https://example.org:40123/callback", None),
+        ("nothing", None),
+    ] {
+        assert_eq!(port_of(address), port, "{address}");
+    }
+}
+
+#[test]
+fn the_query_of_a_pasted_address_is_what_stands_behind_its_question_mark() {
+    for (line, query) in [
+        ("http://127.0.0.1:1/callback?code=a&state=b\n", Some("code=a&state=b")),
+        ("  ?code=a&state=b#_=_ \n", Some("code=a&state=b")),
+        ("code=a&state=b", None),
+        ("", None),
+    ] {
+        assert_eq!(query_in(line), query, "{line}");
+    }
+}
