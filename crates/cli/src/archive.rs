@@ -23,6 +23,10 @@ pub(crate) const SETTINGS: &str = "toolway.toml";
 pub(crate) const OWNER_TOKEN: &str = "owner.token";
 /// The entry of the model providers.
 pub(crate) const MODELS: &str = "models.toml";
+/// The entry of the MCP servers.
+pub(crate) const MCP_SERVERS: &str = "mcp.toml";
+/// How the entries of MCP clients' tokens start.
+pub(crate) const MCP_CLIENTS: &str = "mcp-clients/";
 /// The entry of what models cost.
 pub(crate) const PRICES: &str = "prices.toml";
 /// Entries in the folder of certificate and key.
@@ -220,12 +224,13 @@ pub(crate) fn may_be_in_a_backup(name: &str) -> bool {
     let within = |folder: &str, ending: &str| {
         name.strip_prefix(folder).is_some_and(|name| file(name) && name.ends_with(ending))
     };
-    [DATABASE, SETTINGS, OWNER_TOKEN, MODELS, PRICES].contains(&name)
+    [DATABASE, SETTINGS, OWNER_TOKEN, MODELS, MCP_SERVERS, PRICES].contains(&name)
         || TLS.contains(&name)
         || within(AGENTS, ".toml")
         || within(DEVICES, ".json")
         || within(DEVICES, ".apps")
         || within(TOOLS, ".toml")
+        || within(MCP_CLIENTS, ".token")
         || within(SECRETS, "")
 }
 

@@ -112,7 +112,24 @@ impl Environment {
         Some(base.join("toolway"))
     }
 
-    fn absolute(&self, name: &str) -> Option<PathBuf> {
+    /// The home folder.
+    pub(crate) fn home(&self) -> Option<&PathBuf> {
+        self.home.as_ref()
+    }
+
+    /// Where this platform's programs keep what a person sets.
+    pub(crate) fn config_dir(&self) -> Option<PathBuf> {
+        if cfg!(windows) {
+            self.absolute("APPDATA")
+        } else if cfg!(target_os = "macos") {
+            Some(self.home.as_ref()?.join("Library/Application Support"))
+        } else {
+            self.absolute("XDG_CONFIG_HOME").or_else(|| Some(self.home.as_ref()?.join(".config")))
+        }
+    }
+
+    /// A variable that holds a whole path.
+    pub(crate) fn absolute(&self, name: &str) -> Option<PathBuf> {
         self.variable(name).map(PathBuf::from).filter(|path| path.is_absolute())
     }
 }

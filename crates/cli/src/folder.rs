@@ -26,6 +26,10 @@ const OURS: &[&str] = &[
     "prices.toml",
     "chat.history",
     "mcp-clients",
+    "mcp-tokens",
+    "mcp.toml",
+    ".mcp.toml.lock",
+    "mcp",
 ];
 
 /// Where a gateway keeps everything.
@@ -56,6 +60,11 @@ impl DataFolder {
         } else {
             String::new()
         }
+    }
+
+    /// Whether it was named, rather than the platform's own.
+    pub(crate) fn is_named(&self) -> bool {
+        self.named
     }
 
     /// The settings.
@@ -135,9 +144,19 @@ impl DataFolder {
         self.path.join("agents")
     }
 
+    /// The MCP servers whose tools are offered.
+    pub(crate) fn mcp_servers(&self) -> PathBuf {
+        self.path.join(toolway_gateway::mcp::SERVERS_FILE)
+    }
+
     /// The token of an MCP client that was given one of its own.
     pub(crate) fn mcp_client(&self, client: &str) -> PathBuf {
-        self.path.join("mcp-clients").join(format!("{client}.token"))
+        self.mcp_clients().join(format!("{client}.token"))
+    }
+
+    /// The tokens of MCP clients.
+    pub(crate) fn mcp_clients(&self) -> PathBuf {
+        self.path.join("mcp-clients")
     }
 
     /// What was typed in conversations.

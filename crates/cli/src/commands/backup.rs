@@ -51,12 +51,14 @@ pub(crate) async fn run(args: BackupArgs, context: &Context) -> Done {
 
 /// The files beside the database that are there: name in a backup, path.
 fn small_files(folder: &DataFolder) -> Done<Vec<(String, PathBuf)>> {
-    let single = [archive::SETTINGS, archive::OWNER_TOKEN, archive::MODELS, archive::PRICES];
+    let single =
+        [archive::SETTINGS, archive::OWNER_TOKEN, archive::MODELS, archive::MCP_SERVERS, archive::PRICES];
     let mut names: Vec<String> = single.iter().chain(archive::TLS).map(|name| (*name).to_owned()).collect();
     let folders = [
         (folder.agents(), archive::AGENTS),
         (folder.devices(), archive::DEVICES),
         (folder.tools(), archive::TOOLS),
+        (folder.mcp_clients(), archive::MCP_CLIENTS),
         (folder.secrets(), archive::SECRETS),
     ];
     for (path, start) in folders.iter().filter(|(path, _)| path.is_dir()) {

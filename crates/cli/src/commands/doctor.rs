@@ -2,6 +2,7 @@
 
 mod files;
 mod gateway;
+mod mcp;
 mod models;
 mod storage;
 mod tools;
@@ -95,6 +96,7 @@ pub(crate) async fn run(args: DoctorArgs, context: &Context) -> Done {
         storage::look(context, &mut found).await;
         if let Some(loaded) = &loaded {
             tools::look(loaded, context, &mut found);
+            mcp::look(loaded, &args.connect, context, &mut found).await;
         }
         models::look(context, &mut found).await;
     } else {

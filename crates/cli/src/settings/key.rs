@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde_json::Value;
+use toolway_mcp::definition::ServerDefinition;
 
 /// What stands for a secret value.
 const HIDDEN: &str = "[hidden]";
@@ -68,7 +69,9 @@ impl Key {
             (["hooks"], Value::Array(hooks)) => {
                 hooks.iter_mut().filter_map(|hook| hook.get_mut("secret_file").and_then(text)).collect()
             }
-            (["secrets", _, "file"], value) => text(value).into_iter().collect(),
+            (["secrets", _, "file"] | ["mcp", "servers", _, "cwd"], value) => {
+                text(value).into_iter().collect()
+            }
             (_, value) if self.is_path() => text(value).into_iter().collect(),
             _ => Vec::new(),
         }
@@ -83,8 +86,32 @@ impl Key {
 
     /// The value as it may be shown.
     pub(crate) fn shown(&self, value: &Value) -> Value {
+        if let ["mcp", "servers", _, field, ..] =
+            self.0.iter().map(String::as_str).collect::<Vec<_>>().as_slice()
+        {
+            return self.shown_of_server(field, value);
+        }
         // A number is no secret, whatever its name (`sources_per_token`).
         if self.is_secret() && value.is_string() { Value::from(HIDDEN) } else { value.clone() }
+    }
+
+    /// The same of a field of an MCP server.
+    fn shown_of_server(&self, field: &str, value: &Value) -> Value {
+        let whole =
+            self.0.iter().skip(3).rev().fold(value.clone(), |inner, part| {
+                Value::Object([(part.clone(), inner)].into_iter().collect())
+            });
+        let shown = serde_json::from_value::<ServerDefinition>(whole)
+            .ok()
+            .and_then(|definition| serde_json::to_value(definition.shown()).ok())
+            .unwrap_or_default();
+        let within = self.0.iter().skip(3).try_fold(&shown, |inner, part| inner.get(part));
+        // What it says no more than nothing is left out there.
+        match within {
+            Some(shown) => shown.clone(),
+            None if matches!(field, "env" | "headers" | "oauth") && value.is_string() => Value::from(HIDDEN),
+            None => value.clone(),
+        }
     }
 
     /// The value as it would be in an object with nothing else.

@@ -30,6 +30,12 @@ mod device;
 mod loopback;
 #[cfg(unix)]
 #[cfg(test)]
+mod mcp_install;
+#[cfg(unix)]
+#[cfg(test)]
+mod mcp_servers;
+#[cfg(unix)]
+#[cfg(test)]
 mod models;
 #[cfg(unix)]
 #[cfg(test)]

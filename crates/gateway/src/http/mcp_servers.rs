@@ -293,6 +293,9 @@ async fn remove(
     if !app.mcp.definitions.remove(&placed.slug).await.map_err(not_changed)? {
         return Err(unknown(&name));
     }
+    if let Err(error) = app.mcp.oauth.forget(&placed.slug).await {
+        tracing::warn!(server = %placed.slug, %error, "what its login gave could not be removed");
+    }
     tracing::info!(server = %placed.slug, "an MCP server was removed");
     Ok(StatusCode::NO_CONTENT)
 }
@@ -412,7 +415,9 @@ fn refuse_secrets(new: &ServerDefinition, before: Option<&Placed>) -> Result<(),
     let client_secret =
         |definition: &ServerDefinition| definition.oauth.as_ref().and_then(|it| it.client_secret.clone());
     let new_client = client_secret(new);
-    let has_new_client = new_client.is_some() && kept.and_then(client_secret) != new_client;
+    let issuer = |definition: &ServerDefinition| definition.oauth.as_ref().and_then(|it| it.issuer.clone());
+    let same_issuer = kept.is_some_and(|kept| issuer(kept) == issuer(new));
+    let has_new_client = new_client.is_some() && !(same_issuer && kept.and_then(client_secret) == new_client);
     if !has_new && !has_new_client {
         return Ok(());
     }

@@ -32,6 +32,8 @@ mod mcp;
 #[cfg(test)]
 mod mcp_client;
 #[cfg(test)]
+mod mcp_servers;
+#[cfg(test)]
 mod models;
 #[cfg(test)]
 mod own;

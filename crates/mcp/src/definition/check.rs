@@ -247,6 +247,19 @@ fn check_oauth(oauth: &OauthDefinition, flaws: &mut Vec<Flaw>) {
             ));
         }
     }
+    for (field, address) in
+        [("oauth.issuer", &oauth.issuer), ("oauth.client_metadata_url", &oauth.client_metadata_url)]
+    {
+        let Some(address) = address else { continue };
+        text(field, address, flaws);
+        if !is_trustworthy(address) {
+            flaws.push(Flaw::new(
+                field,
+                "it is no address that can be trusted",
+                "write an https address, as https://auth.example.com",
+            ));
+        }
+    }
     many("oauth.scopes", oauth.scopes.len(), flaws);
     // RFC 6749, section 3.3: what a scope may be made of.
     let is_scope = |scope: &String| {
@@ -259,6 +272,18 @@ fn check_oauth(oauth: &OauthDefinition, flaws: &mut Vec<Flaw>) {
             "write each scope by itself, without spaces",
         ));
     }
+}
+
+/// Whether nobody on the way can change what is read from an address: https, or this computer.
+fn is_trustworthy(address: &str) -> bool {
+    let Ok(url) = Url::parse(address) else { return false };
+    let is_here = match url.host() {
+        Some(url::Host::Domain(name)) => name == "localhost",
+        Some(url::Host::Ipv4(ip)) => ip.is_loopback(),
+        Some(url::Host::Ipv6(ip)) => ip.is_loopback(),
+        None => return false,
+    };
+    url.scheme() == "https" || (url.scheme() == "http" && is_here)
 }
 
 /// Whether a value names a secret, whose name must be one.

@@ -195,13 +195,20 @@ fn map(pairs: &std::collections::BTreeMap<String, String>) -> Option<Value> {
 }
 
 fn oauth_table(oauth: &OauthDefinition) -> Value {
+    let OauthDefinition { client_id, client_secret, issuer, client_metadata_url, scopes } = oauth;
     let mut table = InlineTable::new();
-    for (field, text) in [("client_id", &oauth.client_id), ("client_secret", &oauth.client_secret)] {
+    let texts = [
+        ("client_id", client_id),
+        ("client_secret", client_secret),
+        ("issuer", issuer),
+        ("client_metadata_url", client_metadata_url),
+    ];
+    for (field, text) in texts {
         if let Some(text) = text {
             table.insert(field, text.as_str().into());
         }
     }
-    if let Some(scopes) = list(&oauth.scopes) {
+    if let Some(scopes) = list(scopes) {
         table.insert("scopes", scopes);
     }
     Value::InlineTable(table)

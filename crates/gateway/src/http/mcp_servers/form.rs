@@ -17,6 +17,9 @@ const ADDRESS: &str = concat!(
     r"(:[1-9][0-9]{0,3})?(/[A-Za-z0-9._~/?&=-]*)?$",
 );
 
+/// What the addresses of OAuth may look like.
+const SECURE: &str = r"^https://([a-z0-9]{1,32}\.){0,4}[a-z][a-z0-9]{0,31}(/[A-Za-z0-9._~/-]{0,256})?$";
+
 /// Describes a server's name.
 pub(super) struct ServerName;
 
@@ -110,6 +113,14 @@ fn oauth() -> ObjectBuilder {
     closed()
         .description(Some("What is needed for OAuth where the server does not say all of it."))
         .property("client_id", maybe("A client that was registered by hand.").pattern(Some("^[!-~]{1,256}$")))
+        .property(
+            "issuer",
+            maybe("The authorization server that this client is known to.").pattern(Some(SECURE)),
+        )
+        .property(
+            "client_metadata_url",
+            maybe("The address of a client id metadata document.").pattern(Some(SECURE)),
+        )
         .property(
             "scopes",
             ArrayBuilder::new()

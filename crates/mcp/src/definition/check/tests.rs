@@ -103,6 +103,11 @@ fn oauth_names_its_secret() {
     assert_eq!(flaws(with(json!({"client_id": "c", "client_secret": "plain"}))), ["oauth.client_secret"]);
     assert_eq!(flaws(with(json!({"client_secret": "secret:s"}))), ["oauth.client_secret"]);
     assert_eq!(flaws(with(json!({"client_id": " "}))), ["oauth.client_id"]);
+    assert_eq!(
+        flaws(with(json!({"issuer": "http://i.example", "client_metadata_url": "x"}))),
+        ["oauth.issuer", "oauth.client_metadata_url"]
+    );
+    assert_eq!(flaws(with(json!({"issuer": "http://127.0.0.1:8/i"}))), Vec::<String>::new());
     assert_eq!(flaws(with(json!({"scopes": ["a b", "", "ok"]}))), ["oauth.scopes", "oauth.scopes"]);
 }
 

@@ -23,7 +23,7 @@ fn what_is_written_says_what_was_meant() {
     let definition: ServerDefinition = serde_json::from_value(serde_json::json!({
         "url": "https://x.example/mcp", "transport": "sse", "headers": {"X-A b": "\"quoted\"\\ ä"}, "disabled": true,
         "sampling": true, "roots": true,
-        "oauth": {"client_id": "c", "client_secret": "secret:s", "scopes": ["a", "b"]},
+        "oauth": {"client_id": "c", "client_secret": "secret:s", "issuer": "https://i.example", "client_metadata_url": "https://m.example/c", "scopes": ["a", "b"]},
     }))
     .unwrap();
     let other: ServerDefinition = serde_json::from_value(serde_json::json!({

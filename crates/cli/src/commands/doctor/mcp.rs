@@ -1,0 +1,65 @@
+//! MCP servers: whether their definitions are right, and, where a gateway runs, whether they can be used.
+
+use super::Findings;
+use crate::client::{ConnectArgs, find, read};
+use crate::commands::mcp::servers::{FORM, Servers, defined};
+use crate::context::Context;
+use crate::settings::Loaded;
+
+/// Looks at them.
+pub(super) async fn look(loaded: &Loaded, connect: &ConnectArgs, context: &Context, found: &mut Findings) {
+    let path = context.folder.mcp_servers();
+    if let Err(problems) = toolway_mcp::definition::stored::read(&path) {
+        for problem in problems {
+            found.wrong("mcp servers", problem.to_string(), problem.hint.as_deref().unwrap_or(FORM));
+        }
+        return;
+    }
+    let defined = match defined(loaded, context) {
+        Ok(defined) => defined,
+        Err(failure) => return found.failure("mcp servers", &failure),
+    };
+    if defined.is_empty() {
+        found.fine("mcp servers", "there is none; `toolway mcp add` adds one");
+        return;
+    }
+    let names: Vec<&str> = defined.keys().map(String::as_str).collect();
+    match find::running_on(&context.folder) {
+        Ok(Some(_)) => connections(connect, context, found).await,
+        _ => found.fine(
+            "mcp servers",
+            format!("defined rightly: {}; `toolway mcp test` tries them", names.join(", ")),
+        ),
+    }
+}
+
+/// What the running gateway says of each. That it can't be asked is said where the gateway is looked at.
+async fn connections(connect: &ConnectArgs, context: &Context, found: &mut Findings) {
+    let Ok(client) = context.client(connect) else { return };
+    let Ok(text) = client.get(&["api", "mcp", "servers"], &[]).await else { return };
+    let Ok(listed) = read::<Servers>(&text) else { return };
+    let mut fine = Vec::new();
+    for server in &listed.servers {
+        let Some(status) = &server.status else {
+            let hint = "rename it, or the device: toolway devices rename";
+            found.warning("mcp servers", format!("{}: a device has this name", server.name), hint);
+            continue;
+        };
+        let said = status.problem.as_ref();
+        let words = said.map_or_else(|| status.state.replace('_', " "), |said| said.message.clone());
+        let usual = match status.state.as_str() {
+            "needs_login" => format!("toolway mcp login {}", server.name),
+            _ => format!("toolway mcp test {}", server.name),
+        };
+        let hint = said.and_then(|said| said.hint.clone()).unwrap_or(usual);
+        match status.state.as_str() {
+            "failed" | "needs_login" => {
+                found.warning("mcp servers", format!("{}: {words}", server.name), hint);
+            }
+            state => fine.push(format!("{} ({state}, {} tools)", server.name, status.tools)),
+        }
+    }
+    if !fine.is_empty() {
+        found.fine("mcp servers", fine.join(", "));
+    }
+}

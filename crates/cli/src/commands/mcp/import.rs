@@ -1,0 +1,138 @@
+//! `toolway mcp import`: the servers that another program keeps, taken over.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::{Value, json};
+use toolway_mcp::definition::import::{self, Entry, Import};
+use toolway_mcp::definition::stored;
+
+use super::servers::{defined, loaded, not_changed};
+use crate::client::ConnectArgs;
+use crate::commands::tools::own::{not_told, refuse_elsewhere, tell, word};
+use crate::context::Context;
+use crate::folder::private;
+use crate::print::escape;
+use crate::print::style::Style;
+use crate::report::{Done, Failure};
+use crate::secrets;
+
+/// Flags of `mcp import`.
+#[derive(Debug, Args)]
+pub(crate) struct ImportArgs {
+    /// JSON file with mcpServers (Claude Desktop, Claude Code, Cursor and others) or servers (VS Code)
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Say what would be added, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    connect: ConnectArgs,
+}
+
+pub(super) async fn run(args: &ImportArgs, context: &Context) -> Done {
+    refuse_elsewhere(&args.connect, context)?;
+    let text = private::read(&args.file)?.ok_or_else(|| {
+        Failure::new(format!("there is no file {}", args.file.display())).hint("check the path")
+    })?;
+    let known = defined(&loaded(context)?, context)?;
+    let taken: BTreeSet<_> = known.keys().filter_map(|name| name.parse().ok()).collect();
+    let mut found = import::read(&text, &taken).map_err(|why| {
+        Failure::new(format!("{} can't be imported: {why}", args.file.display())).code("bad_file").hint(
+            "it should be the file in which a program keeps its MCP servers, as claude_desktop_config.json",
+        )
+    })?;
+    // What is here already, under its own name and as it would be added, is not added again.
+    for entry in &mut found.entries {
+        let is_here = entry
+            .outcome
+            .as_ref()
+            .is_ok_and(|import| known.values().any(|(definition, _)| same(definition, import)));
+        if is_here {
+            entry.outcome = Err("it is here already".to_owned());
+        }
+    }
+    let imports: Vec<&Import> =
+        found.entries.iter().filter_map(|entry| entry.outcome.as_ref().ok()).collect();
+    let mut told = Ok(false);
+    if !args.dry_run && !imports.is_empty() {
+        for secret in imports.iter().flat_map(|import| &import.secrets) {
+            secrets::set(&context.folder, &secret.name, &secret.value)?;
+        }
+        context.folder.create()?;
+        let servers: Vec<_> =
+            imports.iter().map(|import| (import.slug.as_str(), &import.definition)).collect();
+        stored::put(&context.folder.mcp_servers(), &servers).map_err(not_changed)?;
+        told = tell(&args.connect, context).await;
+    }
+    if context.printer.json {
+        let entries: Vec<_> = found.entries.iter().map(shown).collect();
+        context.printer.json_value(&json!({
+            "file": args.file, "dry_run": args.dry_run, "servers": entries, "notes": found.notes,
+            "gateway": word(&told),
+        }))?;
+    } else {
+        for entry in &found.entries {
+            say(entry, args.dry_run, context)?;
+        }
+        for note in &found.notes {
+            context.printer.note(note);
+        }
+        if found.entries.is_empty() {
+            context.printer.note("there is no server in it");
+        } else if !args.dry_run && !imports.is_empty() {
+            let flag = context.folder.flag();
+            context.printer.note(&format!("to see how they stand: toolway mcp list{flag}"));
+        }
+    }
+    told.map(drop).map_err(|failure| not_told(&failure))
+}
+
+/// Whether a definition says what an import does, its secrets' names apart.
+fn same(known: &toolway_mcp::definition::ServerDefinition, import: &Import) -> bool {
+    let new = &import.definition;
+    known.command == new.command
+        && known.args == new.args
+        && known.url == new.url
+        && known.env.keys().eq(new.env.keys())
+        && known.headers.keys().eq(new.headers.keys())
+}
+
+fn shown(entry: &Entry) -> Value {
+    match &entry.outcome {
+        Ok(import) => json!({
+            "name": entry.name, "server": import.slug, "definition": import.definition.shown(),
+            "secrets": import.secrets.iter().map(|secret| &secret.name).collect::<Vec<_>>(), "notes": import.notes,
+        }),
+        Err(why) => json!({"name": entry.name, "reason": why}),
+    }
+}
+
+fn say(entry: &Entry, dry_run: bool, context: &Context) -> Done {
+    let printer = &context.printer;
+    let name = escape::line(&entry.name);
+    let import = match &entry.outcome {
+        Ok(import) => import,
+        Err(why) => {
+            let mark = printer.paint(Style::Faint, "-");
+            return printer.line(&format!("{mark} {name}: not added: {}", escape::line(why)));
+        }
+    };
+    let done = if dry_run { "would be added" } else { "is added" };
+    let renamed =
+        if import.slug.as_str() == entry.name { String::new() } else { format!(" as {}", import.slug) };
+    printer.line(&format!(
+        "{} {name} {done}{renamed}: {}",
+        printer.paint(Style::Good, "✓"),
+        escape::line(&import.definition.place())
+    ))?;
+    for secret in &import.secrets {
+        let kept = if dry_run { "would be kept" } else { "is kept" };
+        printer.line(&format!("    {} {kept} as the secret {}", escape::line(&secret.field), secret.name))?;
+    }
+    for note in &import.notes {
+        printer.line(&format!("    {}", escape::line(note)))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,112 @@
+//! The desktop clients that are known: where each keeps its servers, and how an entry looks there.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::environment::Environment;
+
+/// The file of Claude Desktop.
+const CLAUDE_FILE: &str = "claude_desktop_config.json";
+
+/// A client whose own file is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Desktop {
+    ClaudeDesktop,
+    ClaudeCode,
+    Cursor,
+    VsCode,
+}
+
+impl Desktop {
+    pub(super) const ALL: [Self; 4] = [Self::ClaudeDesktop, Self::ClaudeCode, Self::Cursor, Self::VsCode];
+
+    /// By its name.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.name() == name)
+    }
+
+    /// Its name in commands.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::ClaudeDesktop => "claude-desktop",
+            Self::ClaudeCode => "claude-code",
+            Self::Cursor => "cursor",
+            Self::VsCode => "vscode",
+        }
+    }
+
+    /// Its name for people.
+    pub(super) fn title(self) -> &'static str {
+        match self {
+            Self::ClaudeDesktop => "Claude Desktop",
+            Self::ClaudeCode => "Claude Code",
+            Self::Cursor => "Cursor",
+            Self::VsCode => "VS Code",
+        }
+    }
+
+    /// The object of its file that servers stand in.
+    pub(super) fn table(self) -> &'static str {
+        match self {
+            Self::VsCode => "servers",
+            _ => "mcpServers",
+        }
+    }
+
+    /// Its file for all of this person's work.
+    pub(super) fn file(self, environment: &Environment) -> Option<PathBuf> {
+        Some(match self {
+            Self::ClaudeDesktop => {
+                let packaged = environment.absolute("LOCALAPPDATA").filter(|_| cfg!(windows));
+                let folder = match packaged.and_then(|local| packaged_claude(&local)) {
+                    Some(folder) => folder,
+                    None => environment.config_dir()?.join("Claude"),
+                };
+                folder.join(CLAUDE_FILE)
+            }
+            Self::ClaudeCode => match environment.absolute("CLAUDE_CONFIG_DIR") {
+                Some(folder) => folder.join(".claude.json"),
+                None => environment.home()?.join(".claude.json"),
+            },
+            Self::Cursor => environment.home()?.join(".cursor").join("mcp.json"),
+            Self::VsCode => environment.config_dir()?.join("Code").join("User").join("mcp.json"),
+        })
+    }
+
+    /// An entry as it takes one.
+    pub(super) fn entry(self, command: &str, args: &[String]) -> Value {
+        match self {
+            Self::ClaudeDesktop | Self::Cursor => json!({"command": command, "args": args}),
+            Self::ClaudeCode | Self::VsCode => json!({"type": "stdio", "command": command, "args": args}),
+        }
+    }
+
+    /// What is left to be done once its file has changed.
+    pub(super) fn after(self) -> &'static str {
+        match self {
+            Self::ClaudeDesktop => "quit Claude Desktop and start it again: it reads the file when it starts",
+            Self::ClaudeCode => "start a new session of Claude Code; /mcp there shows how it stands",
+            Self::Cursor => "Cursor shows it under Settings, MCP; switch it on there if it is off",
+            Self::VsCode => "in VS Code, `MCP: List Servers` shows it; it asks once whether you trust it",
+        }
+    }
+}
+
+/// The folder of a Claude Desktop that Windows keeps in a package: what it takes for `%APPDATA%` is in there, and the
+/// real one is not read. Of several, the one that has a file already.
+fn packaged_claude(local: &Path) -> Option<PathBuf> {
+    let packages = std::fs::read_dir(local.join("Packages")).ok()?;
+    let mut folders: Vec<PathBuf> = packages
+        .flatten()
+        .filter(|package| package.file_name().to_string_lossy().starts_with("Claude_"))
+        .map(|package| package.path().join("LocalCache").join("Roaming").join("Claude"))
+        .filter(|folder| folder.is_dir())
+        .collect();
+    folders.sort();
+    let used = folders.iter().find(|folder| folder.join(CLAUDE_FILE).is_file()).cloned();
+    used.or_else(|| folders.into_iter().next())
+}
+
+#[cfg(test)]
+mod tests;

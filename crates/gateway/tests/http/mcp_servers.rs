@@ -1,0 +1,158 @@
+//! MCP servers over REST: those at an address can be set, what runs a program or sends a secret can't.
+
+use serde_json::{Value, json};
+use toolway_gateway::SettingsOrigin;
+
+use crate::support::Bench;
+
+/// Nobody listens there, and what is disabled is not asked.
+fn somewhere() -> Value {
+    json!({"url": "http://127.0.0.1:9/mcp", "disabled": true})
+}
+
+fn file(bench: &Bench) -> String {
+    std::fs::read_to_string(bench.dir.path().join("mcp.toml")).unwrap_or_default()
+}
+
+async fn put(bench: &Bench, name: &str, body: Value) -> (u16, String, String) {
+    let answer = bench.owner("PUT", &format!("/api/mcp/servers/{name}"), Some(body)).await;
+    let code = if answer.status < 300 { String::new() } else { answer.code() };
+    (answer.status, code, answer.body)
+}
+
+#[tokio::test]
+async fn one_at_an_address_is_added_changed_and_removed() {
+    let bench = Bench::new().await;
+    let mut body = somewhere();
+    body["headers"] = json!({"X-Api-Key": "k3y-in-clear", "Authorization": "Bearer t0p"});
+    let (status, _, shown) = put(&bench, "docs", body.clone()).await;
+    assert_eq!(status, 201, "{shown}");
+    assert!(!shown.contains("k3y-in-clear") && !shown.contains("t0p"), "{shown}");
+    let listed = bench.owner("GET", "/api/mcp/servers", None).await.json();
+    let docs = &listed["servers"][0];
+    assert_eq!(docs["definition"]["headers"], json!({"X-Api-Key": "[hidden]", "Authorization": "[hidden]"}));
+    assert_eq!((&docs["origin"]["kind"], &docs["origin"]["line"]), (&json!("file"), &json!(3)));
+    assert_eq!(docs["status"]["state"], "disabled");
+    assert!(file(&bench).contains("X-Api-Key = \"k3y-in-clear\""));
+    #[cfg(unix)]
+    {
+        let about = std::fs::metadata(bench.dir.path().join("mcp.toml")).unwrap();
+        assert_eq!(std::os::unix::fs::PermissionsExt::mode(&about.permissions()) & 0o777, 0o600);
+    }
+    // What was shown as hidden stays, at the same address and at no other.
+    let mut again = docs["definition"].clone();
+    again["sampling"] = json!(true);
+    assert_eq!(put(&bench, "docs", again.clone()).await.0, 200);
+    assert!(file(&bench).contains("k3y-in-clear") && file(&bench).contains("sampling = true"));
+    again["url"] = json!("http://127.0.0.1:10/mcp");
+    assert_eq!(put(&bench, "docs", again).await.1, "malformed_request");
+    let shown = bench.owner("GET", "/api/mcp/servers/docs", None).await.json();
+    assert_eq!((&shown["log"], &shown["definition"]["sampling"]), (&json!([]), &json!(true)));
+    assert_eq!(bench.owner("DELETE", "/api/mcp/servers/docs", None).await.status, 204);
+    let gone = bench.owner("GET", "/api/mcp/servers/docs", None).await;
+    assert_eq!((gone.status, gone.code().as_str()), (404, "mcp_server_unknown"));
+    assert_eq!(bench.owner("DELETE", "/api/mcp/servers/docs", None).await.status, 404);
+}
+
+#[tokio::test]
+async fn what_runs_a_program_is_set_in_files_only() {
+    let bench = Bench::new().await;
+    std::fs::write(bench.dir.path().join("mcp.toml"), "[servers.tool]\ncommand = \"x\"\ndisabled = true\n")
+        .unwrap();
+    assert_eq!(bench.owner("POST", "/api/reload", None).await.status, 204);
+    let before = file(&bench);
+    for (name, body) in
+        [("new", json!({"command": "sh"})), ("tool", json!({"command": "sh"})), ("tool", somewhere())]
+    {
+        let (status, code, body) = put(&bench, name, body).await;
+        assert_eq!((status, code.as_str()), (403, "files_only"));
+        assert!(body.contains("toolway mcp add"), "{body}");
+    }
+    let kept = bench.owner("DELETE", "/api/mcp/servers/tool", None).await;
+    assert_eq!((kept.status, kept.code().as_str()), (403, "files_only"));
+    assert_eq!(file(&bench), before);
+    // Where the owner said so, it can be.
+    let bench = bench.restarted(json!({"allow_remote_commands": true})).await;
+    assert_eq!(put(&bench, "new", json!({"command": "sh", "disabled": true})).await.0, 201);
+    assert_eq!(bench.owner("DELETE", "/api/mcp/servers/tool", None).await.status, 204);
+}
+
+#[tokio::test]
+async fn a_secret_that_is_kept_here_is_sent_nowhere_else() {
+    let bench = Bench::new().await;
+    let text = "[servers.docs]\nurl = \"http://127.0.0.1:9/mcp\"\ndisabled = true\nheaders = { A = \"secret:docs\" }\n";
+    std::fs::write(bench.dir.path().join("mcp.toml"), text).unwrap();
+    assert_eq!(bench.owner("POST", "/api/reload", None).await.status, 204);
+    let with = |url: &str, header: &str| json!({"url": url, "disabled": true, "headers": {"A": header}});
+    let refused = |(status, code, _): (u16, String, String)| (status, code) == (403, "files_only".to_owned());
+    assert!(refused(put(&bench, "docs", with("http://127.0.0.1:10/mcp", "secret:docs")).await));
+    assert!(refused(put(&bench, "docs", with("http://127.0.0.1:9/mcp", "secret:other")).await));
+    assert!(refused(put(&bench, "new", with("http://127.0.0.1:9/mcp", "secret:docs")).await));
+    let oauth =
+        json!({"url": "http://127.0.0.1:9/mcp", "oauth": {"client_id": "c", "client_secret": "secret:docs"}});
+    assert!(refused(put(&bench, "new", oauth).await));
+    assert_eq!(file(&bench), text);
+    assert_eq!(put(&bench, "docs", with("http://127.0.0.1:9/mcp", "secret:docs")).await.0, 200);
+}
+
+#[tokio::test]
+async fn what_stands_in_the_settings_is_changed_there() {
+    let origin = SettingsOrigin {
+        file: Some("/etc/toolway.toml".into()),
+        server_lines: [("docs".to_owned(), 12)].into(),
+        ..SettingsOrigin::default()
+    };
+    let settings = json!({"mcp": {"servers": {"docs": somewhere()}}});
+    let bench = Bench::placed(tempfile::tempdir().unwrap(), settings, origin).await;
+    let shown = bench.owner("GET", "/api/mcp/servers/docs", None).await.json();
+    assert_eq!(shown["origin"], json!({"kind": "settings", "path": "/etc/toolway.toml", "line": 12}));
+    let (status, code, body) = put(&bench, "docs", somewhere()).await;
+    assert_eq!((status, code.as_str()), (409, "server_in_settings"));
+    assert!(body.contains("/etc/toolway.toml, line 12"), "{body}");
+    assert_eq!(bench.owner("DELETE", "/api/mcp/servers/docs", None).await.status, 409);
+    let disabled = bench.owner("POST", "/api/mcp/servers/docs/reconnect", None).await;
+    assert_eq!((disabled.status, disabled.code().as_str()), (409, "server_disabled"));
+    // Other settings count at once.
+    bench.apply(json!({})).await.unwrap();
+    assert_eq!(bench.owner("GET", "/api/mcp/servers", None).await.json()["servers"], json!([]));
+}
+
+#[tokio::test]
+async fn what_can_not_be_is_refused_and_what_is_wrong_in_the_file_is_shown() {
+    let bench = Bench::new().await;
+    for (name, body, word) in [
+        ("Docs", somewhere(), "can't be a server's name"),
+        ("docs", json!({}), "neither command nor url"),
+        ("docs", json!({"url": "ftp://x"}), "no way to reach"),
+        ("docs", json!({"url": "http://127.0.0.1:9", "headers": {"Host": "x"}}), "sets this header itself"),
+        ("docs", json!({"url": "http://127.0.0.1:9", "header": {}}), "unknown field"),
+        ("docs", json!({"url": "http://127.0.0.1:9", "oauth": []}), "oauth is no object"),
+        ("docs", json!({"url": "http://127.0.0.1:9", "headers": {"A": "[hidden]"}}), "nothing is kept"),
+    ] {
+        let (status, code, answer) = put(&bench, name, body).await;
+        assert_eq!((status, code.as_str()), (400, "malformed_request"), "{answer}");
+        assert!(answer.contains(word), "{answer}");
+    }
+    assert_eq!(put(&bench, "own", somewhere()).await.1, "name_taken");
+    assert_eq!(put(&bench, "docs", somewhere()).await.0, 201);
+    std::fs::write(bench.dir.path().join("mcp.toml"), "[servers.docs]\nurl = 5\n").unwrap();
+    assert_eq!(bench.owner("POST", "/api/reload", None).await.status, 204);
+    let listed = bench.owner("GET", "/api/mcp/servers", None).await.json();
+    assert_eq!(listed["servers"][0]["name"], "docs", "what it said before stands");
+    assert_eq!(listed["problems"][0]["line"], 2);
+    assert_eq!(put(&bench, "other", somewhere()).await.1, "bad_file");
+    let client = bench.token("client").await;
+    let refused = bench.send("GET", "/api/mcp/servers", Some(&client.token), None).await;
+    assert_eq!(refused.status, 403);
+}
+
+#[tokio::test]
+async fn connecting_is_not_waited_for() {
+    let bench = Bench::new().await;
+    let (status, _, _) = put(&bench, "gone", json!({"url": "http://127.0.0.1:9/mcp"})).await;
+    assert_eq!(status, 201);
+    let again = bench.owner("POST", "/api/mcp/servers/gone/reconnect", None).await;
+    assert_eq!(again.status, 202, "{again:?}");
+    let missing = bench.owner("POST", "/api/mcp/servers/nobody/reconnect", None).await;
+    assert_eq!((missing.status, missing.code().as_str()), (404, "mcp_server_unknown"));
+}
