@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use secrecy::SecretString;
@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use toolway_core::{Engine, Registry, SpecCache};
 use toolway_mcp::definition::ServerDefinition;
 use toolway_mcp::definition::{Apply, Definitions, DefinitionsParts, SettingsServers};
+use toolway_mcp::oauth::Oauth;
 use toolway_mcp::offering::Offerings;
 use toolway_mcp::server::{HttpServer, SessionLimits, Sessions, Shared};
 use toolway_mcp::upstream::{
@@ -76,6 +77,8 @@ pub struct Mcp {
     pub upstreams: Arc<Upstreams>,
     /// Which there are.
     pub definitions: Arc<Definitions>,
+    /// The tokens that they want.
+    pub(crate) oauth: Arc<Oauth>,
 }
 
 impl fmt::Debug for Mcp {
@@ -103,14 +106,17 @@ impl Mcp {
     /// Connects to all servers that are defined, and waits for none of them.
     pub(crate) async fn open(parts: McpParts<'_>) -> Arc<Self> {
         let settings = parts.settings;
-        let defined: Arc<OnceLock<Arc<Definitions>>> = Arc::default();
+        // Weak, since the definitions hold the connections, which hold this.
+        let defined: Arc<OnceLock<Weak<Definitions>>> = Arc::default();
         let looked_up = Arc::clone(&defined);
-        let authorizer = sign_in::oauth(SignInParts {
+        let oauth = sign_in::oauth(SignInParts {
             data_dir: parts.data_dir,
             settings,
             surroundings: parts.surroundings,
             clock: Arc::clone(parts.clock),
-            definition: Arc::new(move |slug| Some(looked_up.get()?.get(slug.as_str())?.definition)),
+            definition: Arc::new(move |slug| {
+                Some(looked_up.get()?.upgrade()?.get(slug.as_str())?.definition)
+            }),
             keyring: None,
             browser: None,
         });
@@ -127,7 +133,7 @@ impl Mcp {
                 Arc::clone(&parts.surroundings.secrets),
             ))),
             http: http_maker(parts.surroundings),
-            authorizer,
+            authorizer: Arc::clone(&oauth) as _,
             client_name: "toolway".to_owned(),
             client_version: env!("CARGO_PKG_VERSION").to_owned(),
             settings: UpstreamSettings {
@@ -142,7 +148,7 @@ impl Mcp {
         })
         .await;
         // From now on the settings of a server's OAuth can be looked up; before, no connection was waited for.
-        let _ = defined.set(Arc::clone(&definitions));
+        let _ = defined.set(Arc::downgrade(&definitions));
         let shared = Shared::new(
             Arc::clone(parts.engine),
             Arc::clone(&upstreams) as Arc<dyn Offerings>,
@@ -157,7 +163,7 @@ impl Mcp {
         });
         let body = settings.limits.frame_bytes;
         let http = HttpServer::new(Arc::clone(&shared), sessions, body, parts.closing);
-        Arc::new(Self { http, shared, upstreams, definitions })
+        Arc::new(Self { http, shared, upstreams, definitions, oauth })
     }
 
     /// The MCP sessions over HTTP.

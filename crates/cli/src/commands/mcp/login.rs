@@ -12,7 +12,8 @@ use clap::Args;
 use secrecy::SecretString;
 use toolway_gateway::mcp::sign_in::{self, KeepInKeyring, SignInParts};
 use toolway_mcp::definition::ServerDefinition;
-use toolway_mcp::oauth::{Challenge, Oauth, OauthError};
+use toolway_mcp::oauth::store::FileTokenStore;
+use toolway_mcp::oauth::{Challenge, Oauth, OauthError, TokenStore as _};
 use toolway_types::Slug;
 
 use super::servers::{self, Server, unknown};
@@ -122,6 +123,13 @@ async fn forget(slug: &Slug, is_defined: bool, oauth: &Oauth, context: &Context)
         return Err(unknown(slug.as_str()));
     }
     Err(Failure::new(format!("there is no login to {slug}")).code("mcp_no_login"))
+}
+
+/// Removes what is kept of the login to a server that is no more. Gives whether there was anything.
+pub(super) fn forget_tokens(name: &str, context: &Context) -> Done<bool> {
+    let Ok(slug) = name.parse::<Slug>() else { return Ok(false) };
+    let store = FileTokenStore::with_key_file(context.folder.path().join(sign_in::TOKENS_FOLDER));
+    store.remove(&slug).map_err(|error| Failure::new(error.to_string()).code("io"))
 }
 
 /// What the server says without a token. One that wants none until a tool is called is signed in to all the same, as
