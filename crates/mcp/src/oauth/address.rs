@@ -43,7 +43,7 @@ pub(super) fn usable(what: &'static str, address: &str, resource: &Url) -> Resul
     }
 }
 
-/// The address of an MCP server.
+/// The address of an MCP server that is shown tokens.
 ///
 /// # Errors
 /// [`OauthError::Address`].
@@ -52,6 +52,9 @@ pub(super) fn server(address: &str) -> Result<Url, OauthError> {
     let mut url = Url::parse(address).map_err(|_| wrong("it is no address"))?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(wrong("it is neither http nor https"));
+    }
+    if url.scheme() == "http" && !is_loopback(&url) {
+        return Err(wrong("tokens would go over the network in the clear; it must be https"));
     }
     url.set_fragment(None);
     Ok(url)

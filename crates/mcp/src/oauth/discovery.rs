@@ -82,7 +82,7 @@ async fn protected_resource(
     }
     for url in resource_places(server) {
         let answer = http.get(&url).await?;
-        if let Ok(Some(found)) = document::<ProtectedResource>(&url, &answer) {
+        if let Some(found) = guessed::<ProtectedResource>(&url, &answer)? {
             return found.of(server).map(Some);
         }
     }
@@ -139,8 +139,7 @@ async fn server_document(
 ) -> Result<Option<AuthorizationServer>, OauthError> {
     for url in issuer_places(at) {
         let answer = http.get(&url).await?;
-        // A page in the place of a document is what servers answer that know no such path.
-        if let Ok(Some(found)) = document::<ServerDocument>(&url, &answer) {
+        if let Some(found) = guessed::<ServerDocument>(&url, &answer)? {
             return found.of(expected, resource).map(Some);
         }
     }
@@ -156,6 +155,14 @@ async fn at_own_origin(http: &OauthHttp, server: &Url) -> Result<AuthorizationSe
     match server_document(http, &url, &[&issuer, &spelled], server).await? {
         Some(found) => Ok(found),
         None => AuthorizationServer::assumed(server),
+    }
+}
+
+/// Reads a document at a place where it may stand. A page in its stead is what servers answer that know no such path.
+fn guessed<T: DeserializeOwned>(url: &Url, answer: &Answer) -> Result<Option<T>, OauthError> {
+    match document(url, answer) {
+        Err(OauthError::BadAnswer { .. }) => Ok(None),
+        found => found,
     }
 }
 

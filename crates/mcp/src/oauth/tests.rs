@@ -283,6 +283,26 @@ async fn a_server_that_is_down_costs_nothing_that_is_kept() {
     assert_eq!(case.token(&resource).await.as_deref(), Some("access-2"));
 }
 
+/// What is no metadata is no reason to take the server for its own authorization server where it is only away.
+#[tokio::test]
+async fn a_server_that_is_down_is_not_taken_for_one_without_metadata() {
+    let server = AuthServer::start().await;
+    let resource = Resource::start(&[&server]).await;
+    let case = Case::new();
+    case.login(&resource).await.unwrap();
+    case.token(&resource).await;
+    case.clock.pass(3700);
+    for (status, text, passing) in [(503, "", true), (404, "", false), (200, "<html>", false)] {
+        resource.state.lock().instead = Some((status, text));
+        let error = case.gateway.token(&slug(), &resource.url).await.unwrap_err();
+        assert_eq!(error.hint.is_none(), passing, "{status} {error}");
+        assert_eq!(case.store.0.lock().len(), 1, "what there is is kept");
+        assert_eq!(Case::new().login(&resource).await.unwrap_err().is_passing(), passing, "{status}");
+    }
+    resource.state.lock().instead = None;
+    assert_eq!(case.token(&resource).await.as_deref(), Some("access-2"));
+}
+
 #[tokio::test]
 async fn what_one_issuer_gave_is_dropped_when_the_server_names_another() {
     let (old, new) = (AuthServer::start().await, AuthServer::start().await);

@@ -52,6 +52,21 @@ fn secrets_go_over_https_or_stay_on_this_computer() {
     }
 }
 
+#[test]
+fn a_server_is_shown_tokens_over_https_or_on_this_computer() {
+    for (address, may) in [
+        ("https://mcp.example.org/mcp", true),
+        ("http://127.0.0.1:9000/mcp", true),
+        ("http://localhost/mcp#part", true),
+        ("http://mcp.example.org/mcp", false),
+        ("http://192.168.1.7/mcp", false),
+        ("ws://127.0.0.1/mcp", false),
+        ("nothing", false),
+    ] {
+        assert_eq!(server(address).is_ok(), may, "{address}");
+    }
+}
+
 /// Examples of MCP's "Canonical Server URI".
 #[test]
 fn a_server_has_one_canonical_uri() {

@@ -170,8 +170,8 @@ pub(super) struct ResourceState {
     pub(super) issuers: Vec<String>,
     /// Put over its metadata.
     pub(super) metadata: Value,
-    pub(super) has_none: bool,
-    pub(super) reads: usize,
+    /// Answers in its stead.
+    pub(super) instead: Option<(u16, &'static str)>,
 }
 
 impl Resource {
@@ -183,10 +183,9 @@ impl Resource {
         let document = move || {
             let (state, url) = of.clone();
             async move {
-                let mut state = state.lock();
-                state.reads += 1;
-                if state.has_none {
-                    return StatusCode::NOT_FOUND.into_response();
+                let state = state.lock();
+                if let Some((status, text)) = state.instead {
+                    return (StatusCode::from_u16(status).unwrap(), text).into_response();
                 }
                 let document = json!({
                     "resource": format!("{}/mcp", url.get().unwrap()),
