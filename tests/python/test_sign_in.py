@@ -133,6 +133,11 @@ def wait_for(what, timeout=20.0):
     raise AssertionError("it did not come to pass")
 
 
+def succeeded(answer):
+    """The answer, where the call ended well."""
+    return answer if answer.status_code == 200 and answer.json()["status"] == "success" else None
+
+
 def test_a_login_gives_the_gateway_tokens_that_it_renews_by_itself(issuer, tmp_path):
     """From `mcp login` to a call, and on through a renewal that nobody asked for."""
     guarded = Guarded(issuer)
@@ -151,15 +156,17 @@ def test_a_login_gives_the_gateway_tokens_that_it_renews_by_itself(issuer, tmp_p
     assert not any(token.encode() in kept.read_bytes() for token in [*issuer.access, *issuer.refresh])
     gateway = Gateway(data).start()
     try:
-        call = lambda: httpx.post(  # noqa: E731
-            f"{gateway.url}/api/tools/guarded__secret/call",
-            json={"args": {}},
-            headers={"authorization": f"Bearer {gateway.owner_token}"},
-        )
-        answer = wait_for(lambda: (it := call()).status_code == 200 and it.json().get("status") == "success" and it)
+        def call():
+            return httpx.post(
+                f"{gateway.url}/api/tools/guarded__secret/call",
+                json={"args": {}},
+                headers={"authorization": f"Bearer {gateway.owner_token}"},
+            )
+
+        answer = wait_for(lambda: succeeded(call()))
         assert "told" in answer.text
         before = issuer.refreshed
-        wait_for(lambda: call().json().get("status") == "success" and issuer.refreshed > before)
+        wait_for(lambda: succeeded(call()) and issuer.refreshed > before)
         assert not any("twy_" in token for token in guarded.seen), "the gateway's own tokens go to nobody"
     finally:
         gateway.stop()
