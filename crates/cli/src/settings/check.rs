@@ -39,8 +39,9 @@ pub(super) fn entry(mut entry: Entry, known: &Known) -> Result<Entry, Wrong> {
 /// What to say where there is no such setting.
 pub(super) fn unknown(key: &Key, known: &[SettingInfo], origin: &Origin) -> Option<Wrong> {
     let keys: Vec<(Key, &SettingInfo)> = known.iter().map(|info| (Key::parse(&info.key), info)).collect();
-    let exists =
-        keys.iter().any(|(name, info)| name == key || (info.default.is_object() && key.is_below(name)));
+    // A table that need not be there has no default at all.
+    let is_table = |info: &SettingInfo| info.default.is_object() || info.default.is_null();
+    let exists = keys.iter().any(|(name, info)| name == key || (is_table(info) && key.is_below(name)));
     if exists {
         return None;
     }

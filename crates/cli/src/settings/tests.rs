@@ -244,3 +244,29 @@ fn paths_in_lists_and_tables_are_meant_from_the_files_folder() {
     assert_eq!(settings.hooks[0].secret_file, Some(at("key")));
     assert_eq!(settings.secrets["weather"], toolway_tools::secrets::SecretSource::File(at("weather")));
 }
+
+#[test]
+fn mcp_servers_are_settings_with_their_lines_and_without_their_secrets() {
+    let file = "[mcp]\nsessions = 5\n\n[mcp.servers.time]\ncommand = \"uvx\"\nargs = [\"--api-key\", \"k-1\"]\ncwd = \"w\"\n\
+                env = { A = \"k-2\" }\n\n[mcp.issuer]\nurl = \"https://login.example.org\"\nsubjects = [\"ada\"]\naudience = \"a\"\n";
+    let loaded = case(Some(file), &[], &[]).loaded();
+    assert_eq!(loaded.settings.mcp.sessions, 5);
+    assert_eq!(
+        loaded.settings.mcp.issuer.as_ref().map(|it| it.subjects.clone()),
+        Some(vec!["ada".to_owned()])
+    );
+    assert_eq!(loaded.origin().server_lines, [("time".to_owned(), 5)].into());
+    let cwd = loaded.settings.mcp.servers["time"].cwd.clone().unwrap();
+    assert!(cwd.is_absolute() && cwd.ends_with("w"), "{cwd:?}");
+    let shown = |key: &[&str]| {
+        let key = Key::of(key);
+        loaded.effective().into_iter().find(|it| it.key == key).map(|it| it.value).unwrap_or_default()
+    };
+    assert_eq!(shown(&["mcp", "servers", "time", "command"]), json!("uvx"));
+    assert_eq!(shown(&["mcp", "servers", "time", "args"]), json!(["--api-key", "[hidden]"]));
+    assert_eq!(shown(&["mcp", "servers", "time", "env", "A"]), json!("[hidden]"));
+    let wrong = case(Some("[mcp.servers.time]\ncomand = \"x\"\n"), &[], &[]).wrong();
+    assert!(wrong.iter().any(|it| it.contains("comand")), "{wrong:?}");
+    let wrong = case(Some("[mcp.issuer]\nsubject = [\"x\"]\n"), &[], &[]).wrong();
+    assert!(wrong.iter().any(|it| it.contains("subject")), "{wrong:?}");
+}

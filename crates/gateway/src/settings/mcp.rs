@@ -19,7 +19,7 @@ pub struct McpSettings {
     pub sessions: usize,
     /// After so long without a request an MCP session ends, in seconds.
     pub session_idle_s: Seconds,
-    /// How long an MCP server may take to be connected to and to list what it offers, in seconds.
+    /// How long an MCP server may take to list its tools, in seconds.
     pub list_s: Seconds,
     /// An authorization server whose access tokens let MCP clients in (docs/mcp-sign-in.md).
     pub issuer: Option<IssuerSettings>,
