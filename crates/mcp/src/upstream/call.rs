@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderName, HeaderValue};
-use rmcp::model::{ClientCapabilities, InputRequests, InputResponses};
+use rmcp::model::{ClientCapabilities, InputRequest, InputRequests, InputResponses, LoggingLevel};
 use serde::Deserialize;
 use serde_json::Value;
 use toolway_core::CallContext;
@@ -19,6 +19,7 @@ use super::fault::Fault;
 use super::server::Upstream;
 use super::status::Era;
 use crate::link::{Client, NoAnswer};
+use crate::offering::{Offering as _, Subscription};
 
 /// Most rounds of one request (2026-07-28, "Multi round-trip requests").
 const MAX_ROUNDS: u32 = 10;
@@ -64,11 +65,9 @@ impl NoResult {
         let message = format!("The MCP server {server} gave no result: {self}");
         match self {
             Self::Fault(fault) => fault.of_call(server),
-            Self::Unanswered { .. } => {
-                ToolError::new(Code::ApprovalUnavailable, message).dispatched(true).with_hint(
-                    "Call it from an MCP client that can be asked (one that declares elicitation)",
-                )
-            }
+            Self::Unanswered { .. } => ToolError::new(Code::ApprovalUnavailable, message)
+                .dispatched(true)
+                .with_hint("Call it from an MCP client that can be asked (one that declares elicitation)"),
             Self::TooManyRounds | Self::Task => ToolError::new(Code::ToolFailed, message).dispatched(true),
         }
     }
@@ -111,6 +110,10 @@ pub(super) async fn call(
 ) -> Result<RawJson, NoResult> {
     let mut round = Round { answers: client.and_then(|client| client.early_answers()), state: None };
     let given = client.map(|client| Given::of(upstream, &**client));
+    let _level = match given.as_ref().and_then(|given| given.level) {
+        Some(level) => hold_level(upstream, level).await,
+        None => None,
+    };
     for number in 1..=MAX_ROUNDS {
         let raw = send(upstream, &request, &round, client, given.as_ref(), context).await?;
         let Some(wants) = wants(&raw)? else { return Ok(raw) };
@@ -130,7 +133,7 @@ pub(super) async fn call(
 struct Given {
     meta: serde_json::Map<String, Value>,
     can: ClientCapabilities,
-    level: Option<rmcp::model::LoggingLevel>,
+    level: Option<LoggingLevel>,
 }
 
 impl Given {
@@ -140,6 +143,13 @@ impl Given {
         let can = allowed::of_client(upstream.definition(), &client.capabilities());
         Self { meta: meta.0.0, can, level }
     }
+}
+
+/// A server of the older era is told beforehand from which level on a client wants to hear its log.
+async fn hold_level(upstream: &Arc<Upstream>, level: LoggingLevel) -> Option<Subscription> {
+    let is_older = upstream.connection().is_some_and(|connection| !connection.is_stateless());
+    // Without its log, the request is what it was.
+    if is_older { upstream.log_from(level).await.ok() } else { None }
 }
 
 /// One round. A request that can't have run because the MCP session has ended is sent again once in a new one.
@@ -185,7 +195,8 @@ async fn over(
     params.push_str(&request.members);
     params.push(',');
     if is_stateless {
-        if let Some(answers) = round.answers.as_ref().and_then(|answers| serde_json::to_string(answers).ok()) {
+        if let Some(answers) = round.answers.as_ref().and_then(|answers| serde_json::to_string(answers).ok())
+        {
             params.push_str(r#""inputResponses":"#);
             params.push_str(&answers);
             params.push(',');
@@ -215,7 +226,10 @@ async fn over(
     let sent = match context {
         // The engine has the clock.
         Some(_) => connection.request(outgoing).await,
-        None => within(connection.upstream().parts().settings.request, &exchange, connection.request(outgoing)).await,
+        None => {
+            within(connection.upstream().parts().settings.request, &exchange, connection.request(outgoing))
+                .await
+        }
     };
     if let Err(fault @ Fault::Unreachable(_)) = &sent {
         connection.fail(fault.clone());
@@ -286,8 +300,7 @@ async fn ask(
     answers.map_err(unanswered)
 }
 
-fn what(request: &rmcp::model::InputRequest) -> &'static str {
-    use rmcp::model::InputRequest;
+fn what(request: &InputRequest) -> &'static str {
     match request {
         InputRequest::Elicitation(_) => "a person's answer",
         InputRequest::CreateMessage(_) => "a model's answer",

@@ -12,8 +12,8 @@ mod stream;
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use ::http::{HeaderName, HeaderValue};
+use bytes::Bytes;
 use toolway_types::RawJson;
 
 use super::connection::Connection;

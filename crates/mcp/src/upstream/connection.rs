@@ -2,11 +2,13 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use toolway_types::RawJson;
 
@@ -17,10 +19,13 @@ use super::frame::{self, Incoming};
 use super::meta::Meta;
 use super::server::Upstream;
 use super::status::Era;
+use crate::link::Client;
 use crate::offering::ServerFacts;
 
 /// How many requests of a server are looked at at a time.
 const MAX_ASKED: usize = 64;
+/// How long after an answer comes what its server said before it, where that took another way.
+const OVERTAKEN: Duration = Duration::from_millis(250);
 
 /// A connection to a server.
 pub(super) struct Connection {
@@ -31,6 +36,8 @@ pub(super) struct Connection {
     meta: Meta,
     /// Requests that somebody outside waits for.
     exchanges: Mutex<HashMap<u64, Arc<Exchange>>>,
+    /// The client of the request that ended last, and when it did.
+    last: Mutex<Option<(Weak<dyn Client>, Instant)>>,
     /// Room for what the server asks.
     pub(super) room: Arc<Semaphore>,
     ended: CancellationToken,
@@ -60,6 +67,7 @@ impl Connection {
             settled: OnceLock::new(),
             meta,
             exchanges: Mutex::default(),
+            last: Mutex::default(),
             room: Arc::new(Semaphore::new(MAX_ASKED)),
             ended: CancellationToken::new(),
             fault: Mutex::default(),
@@ -114,11 +122,9 @@ impl Connection {
             self.exchanges.lock().insert(request.id, Arc::clone(exchange));
             guard.exchange = Some(Arc::clone(exchange));
         }
-        let result = tokio::select! {
-            biased;
-            result = self.carrier.request(self, request) => result,
-            () = self.ended.cancelled() => Err(self.fault()),
-        };
+        // Over HTTP, a request that is under way goes on when the connection is given up: whether it has run can only
+        // be learnt from its own answer.
+        let result = self.carrier.request(self, request).await;
         guard.told = false;
         result
     }
@@ -197,6 +203,14 @@ impl Connection {
         }
     }
 
+    /// The client whose request has just ended, and after that nobody's: what comes in now was most likely said for it,
+    /// and was overtaken by the answer.
+    pub(super) fn just_ended(&self) -> Option<Option<Arc<dyn Client>>> {
+        let last = self.last.lock();
+        let (client, _) = last.as_ref().filter(|(_, when)| when.elapsed() < OVERTAKEN)?;
+        Some(client.upgrade())
+    }
+
     /// The request of this number, where it is still waited for.
     pub(super) fn exchange(&self, id: u64) -> Option<Arc<Exchange>> {
         self.exchanges.lock().get(&id).cloned()
@@ -250,9 +264,13 @@ impl Drop for Guard<'_> {
         if let Some(exchange) = &self.exchange {
             exchange.over();
             self.connection.exchanges.lock().remove(&self.id);
+            if let Some(client) = &exchange.client {
+                *self.connection.last.lock() = Some((Arc::downgrade(client), Instant::now()));
+            }
         }
         // In the newer era over HTTP, the end of the request's own connection says it.
-        let says_by_itself = matches!(self.connection.carrier, Carrier::Http(_)) && self.connection.is_stateless();
+        let says_by_itself =
+            matches!(self.connection.carrier, Carrier::Http(_)) && self.connection.is_stateless();
         if self.told && !says_by_itself && !self.connection.is_closed() {
             self.connection.post(frame::cancelled(self.id));
         }

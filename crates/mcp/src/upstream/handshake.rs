@@ -139,9 +139,9 @@ async fn initialize(connection: &Arc<Connection>) -> Result<Settled, Fault> {
         "clientInfo": connection.meta().info(),
     });
     let raw = send(connection, "initialize", params.to_string()).await?;
-    let found: Initialized = raw.to().map_err(|error| {
-        Fault::Malformed(format!("its answer to initialize can't be read: {error}"))
-    })?;
+    let found: Initialized = raw
+        .to()
+        .map_err(|error| Fault::Malformed(format!("its answer to initialize can't be read: {error}")))?;
     let known = ProtocolVersion::KNOWN_VERSIONS.iter();
     let version = known.clone().find(|version| version.as_str() == found.protocol_version);
     let Some(version) = version else {

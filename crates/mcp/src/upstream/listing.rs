@@ -76,8 +76,9 @@ async fn pages(
         if bytes > connection.limit() {
             return Err(Fault::TooLarge(connection.limit()));
         }
-        let malformed =
-            |error: serde_json::Error| Fault::Malformed(format!("its answer to {method} can't be read: {error}"));
+        let malformed = |error: serde_json::Error| {
+            Fault::Malformed(format!("its answer to {method} can't be read: {error}"))
+        };
         let page: HashMap<String, &RawValue> = raw.to().map_err(malformed)?;
         let listed: Vec<&RawValue> = match page.get(items) {
             Some(listed) => serde_json::from_str(listed.get()).map_err(malformed)?,
@@ -89,7 +90,9 @@ async fn pages(
         match &cursor {
             None => return Ok(all),
             Some(cursor) if !seen.insert(cursor.clone()) => {
-                return Err(Fault::Malformed(format!("its answers to {method} lead back to an earlier page")));
+                return Err(Fault::Malformed(format!(
+                    "its answers to {method} lead back to an earlier page"
+                )));
             }
             Some(_) => {}
         }

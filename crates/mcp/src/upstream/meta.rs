@@ -52,7 +52,9 @@ impl Meta {
             to.push_str(&self.who);
             let _ = write!(to, r#","{OWN}clientCapabilities":"#);
             match client {
-                Some((_, can)) => to.push_str(&serde_json::to_string(can).unwrap_or_else(|_| "{}".to_owned())),
+                Some((_, can)) => {
+                    to.push_str(&serde_json::to_string(can).unwrap_or_else(|_| "{}".to_owned()))
+                }
                 None => to.push_str("{}"),
             }
             to.push(',');

@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use rmcp::ErrorData;
 use rmcp::model::{
     CompleteRequestParams, CompleteResult, GetPromptRequestParams, GetPromptResponse, GetPromptResult,
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, LoggingLevel, PaginatedRequestParams,
-    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, LoggingLevel,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -54,7 +54,10 @@ impl Offering for Arc<Upstream> {
         self.read::<ReadResourceResult>(&raw).map(ReadResourceResponse::Complete)
     }
 
-    async fn list_prompts(&self, page: Option<PaginatedRequestParams>) -> Result<ListPromptsResult, ErrorData> {
+    async fn list_prompts(
+        &self,
+        page: Option<PaginatedRequestParams>,
+    ) -> Result<ListPromptsResult, ErrorData> {
         self.page("prompts/list", page).await
     }
 
@@ -253,7 +256,8 @@ impl Drop for Hold {
             wanted.unlog(self.level);
             (before, wanted.level())
         };
-        let Some(connection) = self.upstream.connection().filter(|connection| !connection.is_stateless()) else {
+        let Some(connection) = self.upstream.connection().filter(|connection| !connection.is_stateless())
+        else {
             return;
         };
         let limit = self.upstream.parts().settings.request;

@@ -7,12 +7,12 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::time::timeout;
 
+use super::carrier::Carrier;
 use super::carrier::address::Address;
 use super::carrier::http::Http;
 use super::carrier::pipes::{self, Pipes};
 use super::carrier::process::{self, Launch, Process, how_it_ended};
 use super::carrier::sse::{self, Sse};
-use super::carrier::Carrier;
 use super::connection::Connection;
 use super::fault::Fault;
 use super::handshake::shake;
@@ -47,15 +47,11 @@ impl Drop for Pump {
 /// Connects. `is_old` is what is known of the server's era, and is learnt.
 pub(super) async fn open(upstream: &Arc<Upstream>, is_old: &mut bool) -> Result<Opened, Fault> {
     let definition = upstream.definition();
-    let opened = match (&definition.command, &definition.url) {
+    match (&definition.command, &definition.url) {
         (Some(command), None) => program(upstream, command.clone(), is_old).await,
         (None, Some(url)) => address(upstream, url).await,
         _ => Err(Fault::Definition("it has neither a command nor an address, or both".to_owned())),
-    }?;
-    if definition.sampling || definition.roots {
-        tracing::debug!("it may ask for more than a person's answer");
     }
-    Ok(opened)
 }
 
 async fn program(upstream: &Arc<Upstream>, command: String, is_old: &mut bool) -> Result<Opened, Fault> {
@@ -87,7 +83,8 @@ async fn program(upstream: &Arc<Upstream>, command: String, is_old: &mut bool) -
             Ok(opened)
         }
         Err(fault) => {
-            let fault = if opened.connection.is_closed() { opened.why(&opened.connection).await } else { fault };
+            let fault =
+                if opened.connection.is_closed() { opened.why(&opened.connection).await } else { fault };
             // One that ends over a message that it does not know is asked in the older way next time.
             *is_old = opened.connection.is_closed() && !*is_old;
             opened.close(parts.settings.stop).await;
@@ -170,11 +167,16 @@ impl Opened {
         })
     }
 
-    /// Ends it.
-    pub(super) async fn close(self, within: Duration) {
+    /// Tells a server at an address that its MCP session is over.
+    pub(super) async fn say_goodbye(&self) {
         if let Carrier::Http(http) = self.connection.carrier() {
+            // One that does not listen will find out.
             let _ = timeout(GOODBYE, http.end()).await;
         }
+    }
+
+    /// Ends it.
+    pub(super) async fn close(self, within: Duration) {
         // This closes the program's input.
         drop(self._pump);
         let process = self.process.lock().take();

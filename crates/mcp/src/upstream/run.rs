@@ -68,9 +68,11 @@ async fn keep(upstream: &Arc<Upstream>) {
         }
         known.lease = None;
         let state = if matches!(fault, Fault::NeedsLogin(_)) { State::NeedsLogin } else { State::Failed };
-        let next = upstream.parts().clock.now_ms().saturating_add_unsigned(
-            u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
-        );
+        let next = upstream
+            .parts()
+            .clock
+            .now_ms()
+            .saturating_add_unsigned(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
         // A login is waited for, and not tried for.
         let next = (state == State::Failed).then_some(next);
         upstream.failed(state, fault.problem(upstream.slug().as_str()), next);
@@ -113,7 +115,12 @@ async fn once(upstream: &Arc<Upstream>, known: &mut Known) -> (Option<Fault>, Op
         true => None,
         false => stay(upstream, &connection, &opened, known).await,
     };
+    // Whoever has a use for it waits for the next one.
+    upstream.enter(State::Connecting);
     upstream.publish(None);
+    if fault.is_none() {
+        opened.say_goodbye().await;
+    }
     connection.fail(fault.clone().unwrap_or_else(|| Fault::Lost("it was closed".to_owned())));
     opened.close(settings.stop).await;
     upstream.tell(Event::Reconnected);
@@ -173,9 +180,14 @@ async fn relist(upstream: &Arc<Upstream>, connection: &Arc<Connection>, known: &
 }
 
 /// Lists the tools and registers them, whole.
-async fn list(upstream: &Arc<Upstream>, connection: &Arc<Connection>, known: &mut Known) -> Result<(), Fault> {
+async fn list(
+    upstream: &Arc<Upstream>,
+    connection: &Arc<Connection>,
+    known: &mut Known,
+) -> Result<(), Fault> {
     let limit = upstream.parts().settings.list;
-    let listing = timeout(limit, super::listing::list(connection)).await.unwrap_or(Err(Fault::Late(limit)))?;
+    let listing =
+        timeout(limit, super::listing::list(connection)).await.unwrap_or(Err(Fault::Late(limit)))?;
     let lease = known
         .lease
         .get_or_insert_with(|| upstream.parts().registry.lease(upstream.slug().clone(), Keep::Known));

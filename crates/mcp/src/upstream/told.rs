@@ -13,7 +13,12 @@ use super::exchange::Origin;
 use crate::offering::Event;
 
 /// The server said something.
-pub(super) fn told(connection: &Arc<Connection>, method: &str, params: Option<&RawValue>, origin: Origin<'_>) {
+pub(super) fn told(
+    connection: &Arc<Connection>,
+    method: &str,
+    params: Option<&RawValue>,
+    origin: Origin<'_>,
+) {
     let upstream = connection.upstream();
     match method {
         "notifications/progress" => progress(connection, params),
@@ -48,7 +53,9 @@ fn progress(connection: &Arc<Connection>, params: Option<&RawValue>) {
         message: Option<String>,
     }
     let Some(reported) = read::<Reported>(params) else { return };
-    let Some(exchange) = reported.progress_token.as_u64().and_then(|id| connection.exchange(id)) else { return };
+    let Some(exchange) = reported.progress_token.as_u64().and_then(|id| connection.exchange(id)) else {
+        return;
+    };
     if let Some(call) = &exchange.call {
         let Reported { progress, total, message, .. } = reported;
         call.progress(Progress { progress, total, message, content: Vec::new() });
@@ -64,10 +71,16 @@ fn log(connection: &Arc<Connection>, params: Option<&RawValue>, origin: Origin<'
                 client.log(message);
             }
         }
-        None if matches!(origin, Origin::Own) || !connection.is_busy() => {
-            connection.upstream().tell(Event::Log(message));
-        }
-        None => {}
+        None if matches!(origin, Origin::Own) => connection.upstream().tell(Event::Log(message)),
+        None if connection.is_busy() => {}
+        None => match connection.just_ended() {
+            Some(client) => {
+                if let Some(client) = client {
+                    client.log(message);
+                }
+            }
+            None => connection.upstream().tell(Event::Log(message)),
+        },
     }
 }
 

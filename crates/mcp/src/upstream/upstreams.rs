@@ -122,7 +122,9 @@ impl Offerings for Upstreams {
     fn all(&self) -> Vec<(Slug, Arc<dyn Offering>)> {
         let running = self.running.lock();
         let all = running.iter();
-        all.map(|(slug, running)| (slug.clone(), Arc::new(Arc::clone(&running.upstream)) as Arc<dyn Offering>))
-            .collect()
+        all.map(|(slug, running)| {
+            (slug.clone(), Arc::new(Arc::clone(&running.upstream)) as Arc<dyn Offering>)
+        })
+        .collect()
     }
 }

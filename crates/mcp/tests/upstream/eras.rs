@@ -51,7 +51,7 @@ async fn schemas_and_structured_results_come_through_byte_for_byte() {
             compared += usize::from(sent.is_some());
         }
         assert!(compared > 10);
-        let finished = bench.finish(call("up__test_exact", "{}")).await;
+        let finished = bench.finish(call("up__test_exact", r#"{"zeta": 1.50}"#)).await;
         let output = crate::support::outcome(&finished).unwrap();
         assert_eq!(output.structured.unwrap().get(), EXACT_RESULT);
         let original = finished.original.expect("the original is kept");
@@ -94,7 +94,11 @@ async fn progress_and_logs_reach_the_call_they_belong_to() {
             sink.lock().push((report.progress, report.total));
         }));
         crate::support::outcome(&bench.finish(progressing).await).unwrap();
-        assert_eq!(*reports.lock(), [(0.0, Some(100.0)), (50.0, Some(100.0)), (100.0, Some(100.0))], "{version}");
+        assert_eq!(
+            *reports.lock(),
+            [(0.0, Some(100.0)), (50.0, Some(100.0)), (100.0, Some(100.0))],
+            "{version}"
+        );
 
         let mut client = TestClient::of(json!({}), Box::new(|_| Ok(Default::default())));
         client.meta.0.insert("io.modelcontextprotocol/logLevel".to_owned(), json!("info"));
@@ -113,7 +117,9 @@ async fn cancelling_a_call_reaches_the_server() {
         let mut waiting = call("up__test_until_cancelled", "{}");
         let cancel = tokio_util::sync::CancellationToken::new();
         waiting.cancel = Some(cancel.clone());
-        waiting.progress = Some(std::sync::Arc::new(move |_| drop(begun.send(true))));
+        waiting.progress = Some(std::sync::Arc::new(move |_| {
+            let _ = begun.send(true);
+        }));
         let ended = async {
             has_begun.wait_for(|begun| *begun).await.unwrap();
             cancel.cancel();

@@ -1,1 +1,104 @@
-//! sessions
+//! MCP sessions that end: made anew by themselves, and what was not run is run.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use toolway_types::Code;
+
+use crate::raw::{Sent, accepted, answer, listed, serve};
+use crate::support::Bench;
+
+/// A server of the older era that forgets its sessions when it is told to.
+#[derive(Default)]
+struct Forgetful {
+    session: AtomicUsize,
+    calls: AtomicUsize,
+}
+
+async fn forgetful(State(server): State<Arc<Forgetful>>, request: Request) -> Response {
+    let session = request.headers().get("mcp-session-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
+    let Some(sent) = Sent::read(request).await else { return StatusCode::METHOD_NOT_ALLOWED.into_response() };
+    let current = server.session.load(Ordering::SeqCst);
+    match sent.method.as_str() {
+        "server/discover" => return StatusCode::BAD_REQUEST.into_response(),
+        "initialize" => {
+            let mut response = sent.initialized();
+            let id = format!("s{current}");
+            response.headers_mut().insert("mcp-session-id", id.parse().unwrap());
+            return response;
+        }
+        _ if session != Some(format!("s{current}")) => return StatusCode::NOT_FOUND.into_response(),
+        _ => {}
+    }
+    match sent.method.as_str() {
+        "notifications/initialized" => accepted(),
+        "tools/list" => answer(&sent.id, &listed(&["count", "forget"])),
+        "tools/call" => {
+            let calls = server.calls.fetch_add(1, Ordering::SeqCst) + 1;
+            if sent.tool() == "forget" {
+                server.session.fetch_add(1, Ordering::SeqCst);
+            }
+            answer(&sent.id, &format!(r#"{{"content":[{{"type":"text","text":"{calls}"}}]}}"#))
+        }
+        _ => StatusCode::BAD_REQUEST.into_response(),
+    }
+}
+
+#[tokio::test]
+async fn a_session_that_has_ended_is_made_anew_and_the_call_runs_once() {
+    let server = Arc::new(Forgetful::default());
+    let url = serve(Router::new().fallback(forgetful).with_state(Arc::clone(&server))).await;
+    let bench = Bench::at(url).await;
+    assert_eq!(bench.call("up__forget", "{}").await.unwrap().joined_text(), "1");
+    assert_eq!(
+        bench.call("up__count", "{}").await.unwrap().joined_text(),
+        "2",
+        "not run before, and run once"
+    );
+    assert_eq!(server.calls.load(Ordering::SeqCst), 2);
+    assert_eq!(bench.tools("up"), ["count", "forget"]);
+
+    // Many at once have one new session.
+    bench.call("up__forget", "{}").await.unwrap();
+    let calls = (0..20).map(|_| bench.call("up__count", "{}"));
+    let outputs = futures_util::future::join_all(calls).await;
+    assert!(outputs.iter().all(Result::is_ok), "{outputs:?}");
+    assert_eq!(server.calls.load(Ordering::SeqCst), 23);
+}
+
+#[tokio::test]
+async fn a_server_that_is_gone_is_told_as_gone_and_comes_back_by_itself() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = Arc::new(Forgetful::default());
+    let router = Router::new().fallback(forgetful).with_state(Arc::clone(&server));
+    let serving = tokio::spawn(axum::serve(listener, router.clone()).into_future());
+    let bench = Bench::at(format!("http://{address}/mcp")).await;
+    serving.abort();
+    let _ = serving.await;
+    // The connection that was kept may still be answered by the old server's task, which ends with it.
+    let gone = async {
+        loop {
+            if let Err(error) = bench.call("up__count", "{}").await {
+                return error;
+            }
+        }
+    };
+    let error = tokio::time::timeout(crate::support::PATIENCE, gone).await.unwrap();
+    assert!(matches!(error.code, Code::Network | Code::DeviceDisconnected), "{error:?}");
+    bench.failed("up").await;
+    assert!(bench.tools("up").is_empty());
+    let error = bench.call("up__count", "{}").await.unwrap_err();
+    assert_eq!(error.code, Code::ToolNotAvailable);
+    assert!(error.hint.unwrap().contains("is not connected"), "its tools are known");
+
+    let listener = tokio::net::TcpListener::bind(address).await.unwrap();
+    let serving = tokio::spawn(axum::serve(listener, router).into_future());
+    bench.connected("up").await;
+    bench.call("up__count", "{}").await.unwrap();
+    serving.abort();
+}

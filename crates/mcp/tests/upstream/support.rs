@@ -109,7 +109,11 @@ impl Bench {
         match tokio::time::timeout(PATIENCE, look).await {
             Ok(status) => status,
             Err(_) => {
-                panic!("{what} is not so: {:?}, log: {:?}", self.status(name), self.server(name).log().lines())
+                panic!(
+                    "{what} is not so: {:?}, log: {:?}",
+                    self.status(name),
+                    self.server(name).log().lines()
+                )
             }
         }
     }

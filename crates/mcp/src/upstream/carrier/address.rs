@@ -57,8 +57,8 @@ impl Address {
             let parsed = HeaderName::from_bytes(name.as_bytes()).ok();
             let parsed = parsed.filter(|name| !OWN_HEADERS.contains(&name.as_str()));
             let parsed = parsed.filter(|name| !name.as_str().starts_with("mcp-"));
-            let parsed = parsed
-                .ok_or_else(|| Fault::Definition(format!("the header {name:?} can't be set")))?;
+            let parsed =
+                parsed.ok_or_else(|| Fault::Definition(format!("the header {name:?} can't be set")))?;
             let mut value = HeaderValue::from_str(value.expose_secret())
                 .map_err(|_| Fault::Definition(format!("the header {name:?} can't have this value")))?;
             value.set_sensitive(true);

@@ -92,7 +92,8 @@ pub(in crate::upstream) async fn pump(connection: Arc<Connection>, messages: Mes
                 if event.data.is_empty() || event.kind.as_deref().is_some_and(|kind| kind != "message") {
                     continue;
                 }
-                let read = frame::read_all(&event.data, |message| connection.incoming(message, Origin::Shared));
+                let read =
+                    frame::read_all(&event.data, |message| connection.incoming(message, Origin::Shared));
                 if let Err(error) = read {
                     connection.odd(&format!("its stream has an event that is no MCP message: {error}"));
                 }
@@ -114,7 +115,12 @@ mod tests {
         assert_eq!(to("/messages?id=7").unwrap(), "https://example.com/messages?id=7");
         assert_eq!(to("messages").unwrap(), "https://example.com/messages");
         assert_eq!(to("https://example.com:443/m").unwrap(), "https://example.com/m");
-        for other in ["https://evil.example/m", "http://example.com/m", "//evil.example/m", "https://example.com:8443/m"] {
+        for other in [
+            "https://evil.example/m",
+            "http://example.com/m",
+            "//evil.example/m",
+            "https://example.com:8443/m",
+        ] {
             assert!(to(other).is_err(), "{other}");
         }
     }

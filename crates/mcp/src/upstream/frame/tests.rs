@@ -12,7 +12,10 @@ fn reads_what_servers_send() {
     is(r#"{"id":3,"error":{"code":-32601,"message":"no"}}"#, "Ok(Error(Some(3),");
     is(r#"{"id":null,"error":{"code":-32700,"message":"no"}}"#, "Ok(Error(None,");
     is(r#"{"id":"x","method":"ping"}"#, r#"Ok(Request(RawValue("x"), "ping", None)"#);
-    is(r#"{"method":"notifications/message","params":{"a":1}}"#, r#"Ok(Notification("notifications/message","#);
+    is(
+        r#"{"method":"notifications/message","params":{"a":1}}"#,
+        r#"Ok(Notification("notifications/message","#,
+    );
     is(r#"{"id":true,"result":{}}"#, "Err(");
     is(r#"{"id":1}"#, "Err(");
     is("hello", "Err(");
@@ -44,10 +47,7 @@ fn writes_what_servers_read() {
         r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#
     );
     let id: Box<RawValue> = serde_json::from_str(r#""x-1""#).unwrap();
-    assert_eq!(
-        text(reply(&id, &Ok(serde_json::json!({})))),
-        r#"{"jsonrpc":"2.0","id":"x-1","result":{}}"#
-    );
+    assert_eq!(text(reply(&id, &Ok(serde_json::json!({})))), r#"{"jsonrpc":"2.0","id":"x-1","result":{}}"#);
     let refusal = Err::<(), _>(ErrorData::invalid_params("no", None));
     assert_eq!(
         text(reply(&id, &refusal)),

@@ -29,9 +29,15 @@ fn marked_parameters_are_repeated_in_headers() {
     );
     assert_eq!(headers(json!({"region": null, "in": 3})), Vec::<String>::new());
     // The encodings of the specification's table.
-    assert_eq!(headers(json!({"region": "Hello, 世界"})), ["mcp-param-region: =?base64?SGVsbG8sIOS4lueVjA==?="]);
+    assert_eq!(
+        headers(json!({"region": "Hello, 世界"})),
+        ["mcp-param-region: =?base64?SGVsbG8sIOS4lueVjA==?="]
+    );
     assert_eq!(headers(json!({"region": " padded "})), ["mcp-param-region: =?base64?IHBhZGRlZCA=?="]);
-    assert_eq!(headers(json!({"region": "=?base64?eA==?="})), ["mcp-param-region: =?base64?PT9iYXNlNjQ/ZUE9PT89?="]);
+    assert_eq!(
+        headers(json!({"region": "=?base64?eA==?="})),
+        ["mcp-param-region: =?base64?PT9iYXNlNjQ/ZUE9PT89?="]
+    );
     assert_eq!(headers(json!({"region": ""})), ["mcp-param-region: "]);
 }
 

@@ -12,10 +12,7 @@ fn specs_are_the_bytes_that_the_server_wrote() {
     ]);
     let document = listing.tools[0].0.document();
     let raw = |raw: &Option<RawJson>| raw.as_ref().unwrap().get().to_owned();
-    assert_eq!(
-        raw(&document.parameters),
-        r#"{"type":"object","$defs":{"x":{"minimum":1.0}},"$anchor":"a"}"#
-    );
+    assert_eq!(raw(&document.parameters), r#"{"type":"object","$defs":{"x":{"minimum":1.0}},"$anchor":"a"}"#);
     assert_eq!(raw(&document.output_schema), r#"{"type":"object","b":1e2}"#);
     assert_eq!(raw(&document.annotations), r#"{"readOnlyHint":true,"x":0.10}"#);
     assert_eq!((document.title.as_deref(), document.description.as_deref()), (Some("T"), Some("d")));
@@ -39,10 +36,13 @@ fn m3_one_bad_tool_is_left_out_and_the_rest_stay() {
     ]);
     let names: Vec<_> = listing.tools.iter().map(|(spec, _)| spec.name().as_str()).collect();
     assert_eq!(names, ["good", "root_any_of"]);
-    let left_out: Vec<_> = listing.left_out.iter().map(|tool| tool.name.chars().take(10).collect::<String>()).collect();
+    let left_out: Vec<_> =
+        listing.left_out.iter().map(|tool| tool.name.chars().take(10).collect::<String>()).collect();
     let long = "x".repeat(10);
     assert_eq!(left_out, ["bad_type", "bad_schema", "good", "", &long, "", "", "marked", "tasks"]);
-    assert!(listing.left_out.iter().all(|tool| !tool.reason.is_empty() && tool.name.chars().count() <= MAX_NAME));
+    assert!(
+        listing.left_out.iter().all(|tool| !tool.reason.is_empty() && tool.name.chars().count() <= MAX_NAME)
+    );
 }
 
 #[test]

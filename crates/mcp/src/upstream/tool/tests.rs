@@ -6,16 +6,14 @@ fn raw(text: &str) -> RawJson {
 
 #[test]
 fn reads_all_kinds_of_content_and_keeps_structured_bytes() {
-    let output = read(&raw(
-        r#"{"resultType":"complete","content":[
+    let output = read(&raw(r#"{"resultType":"complete","content":[
             {"type":"text","text":"a \"b\"","annotations":{"priority":1}},
             {"type":"image","data":"AA==","mimeType":"image/png"},
             {"type":"audio","data":"BB==","mimeType":"audio/wav"},
             {"type":"resource","resource":{"uri":"x:y","text":"z"}},
             {"type":"resource_link","uri":"x:y","name":"n"},
             {"type":"hologram","beam":1.0}
-        ],"structuredContent":{"z":1.0,"a":1e3}}"#,
-    ))
+        ],"structuredContent":{"z":1.0,"a":1e3}}"#))
     .unwrap()
     .unwrap();
     assert_eq!(output.structured.unwrap().get(), r#"{"z":1.0,"a":1e3}"#);
@@ -40,8 +38,12 @@ fn reads_all_kinds_of_content_and_keeps_structured_bytes() {
 #[test]
 fn m13_a_failure_stays_one() {
     let error = |text: &str| read(&raw(text)).unwrap().unwrap_err();
-    let failed = error(r#"{"content":[{"type":"text","text":"one"},{"type":"text","text":"two"}],"isError":true}"#);
-    assert_eq!((failed.code, failed.message.as_str(), failed.dispatched), (Code::ToolFailed, "one\ntwo", true));
+    let failed =
+        error(r#"{"content":[{"type":"text","text":"one"},{"type":"text","text":"two"}],"isError":true}"#);
+    assert_eq!(
+        (failed.code, failed.message.as_str(), failed.dispatched),
+        (Code::ToolFailed, "one\ntwo", true)
+    );
     assert_eq!(error(r#"{"content":[],"isError":true}"#).message, "The tool failed without saying why");
     assert_eq!(error(r#"{"structuredContent":{"e":1},"isError":true}"#).message, r#"{"e":1}"#);
     assert!(read(&raw(r#"{"content":[],"isError":false}"#)).unwrap().is_ok());
