@@ -28,7 +28,6 @@ mod meta;
 mod offer;
 mod open;
 mod parts;
-mod place;
 mod run;
 pub mod secrets;
 mod server;

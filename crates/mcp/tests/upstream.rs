@@ -1,6 +1,13 @@
 //! MCP servers as sources of tools, over real connections: loopback HTTP and child processes.
 
 #![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "helpers of tests fail by panicking"
+)]
+#![allow(
     deprecated,
     reason = "logging, sampling and roots are deprecated in MCP's newest version and part of the older ones"
 )]

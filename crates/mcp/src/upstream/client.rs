@@ -11,6 +11,9 @@ const REDIRECTS: usize = 5;
 /// How long a connection that nobody uses is kept.
 const IDLE: Duration = Duration::from_secs(90);
 
+/// How often a connection that says nothing is asked whether its other end is there still.
+const KEEPALIVE: Duration = Duration::from_secs(60);
+
 /// A client with these TLS settings. It follows redirects within one origin only, since what it sends may hold keys,
 /// and waits for no packet to be full.
 ///
@@ -25,6 +28,7 @@ pub fn http_client(tls: rustls::ClientConfig, user_agent: &str) -> Result<reqwes
         .referer(false)
         .no_proxy()
         .tcp_nodelay(true)
+        .tcp_keepalive(KEEPALIVE)
         .pool_idle_timeout(IDLE)
         .build()
         .map_err(|error| error.to_string())

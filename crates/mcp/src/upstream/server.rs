@@ -11,7 +11,6 @@ use super::connection::Connection;
 use super::fault::Fault;
 use super::log::Log;
 use super::parts::UpstreamParts;
-use super::place::place;
 use super::status::{LeftOut, Problem, State, UpstreamStatus};
 use super::wanted::Wanted;
 use crate::definition::ServerDefinition;
@@ -50,7 +49,7 @@ impl Upstream {
     pub(super) fn new(slug: Slug, definition: ServerDefinition, parts: Arc<UpstreamParts>) -> Arc<Self> {
         let status = UpstreamStatus {
             slug: slug.clone(),
-            place: place(&definition),
+            place: definition.place(),
             state: if definition.disabled { State::Disabled } else { State::Connecting },
             since_ms: parts.clock.now_ms(),
             next_try_ms: None,

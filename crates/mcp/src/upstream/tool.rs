@@ -9,11 +9,12 @@ use serde_json::value::RawValue;
 use toolway_core::{Arguments, CallContext, Tool, ToolSpec};
 use toolway_types::{Code, ContentPart, RawJson, ToolError, ToolOutput};
 
-use super::call::{Request, call};
+use super::call::{NoResult, Request, call};
 use super::fault::Fault;
 use super::headers::{Param, of_arguments};
 use super::server::Upstream;
 use crate::link::Link;
+use crate::refused;
 
 /// A tool of a server.
 pub(super) struct UpstreamTool {
@@ -48,7 +49,14 @@ impl Tool for UpstreamTool {
         let client = Link::of(context);
         let server = self.upstream.slug().as_str();
         let raw = call(&self.upstream, request, client.as_ref(), Some(context)).await;
-        let raw = raw.map_err(|no_result| no_result.of_call(server))?;
+        let raw = raw.map_err(|no_result| {
+            if let NoResult::Fault(Fault::Refused(error)) = &no_result
+                && let Some(kept) = refused::keep(error)
+            {
+                context.keep_original(kept);
+            }
+            no_result.of_call(server)
+        })?;
         let result = read(&raw).map_err(|error| {
             Fault::Malformed(format!("its result can't be read: {error}")).of_call(server)
         })?;

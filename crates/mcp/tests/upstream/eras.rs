@@ -138,3 +138,11 @@ async fn cancelling_a_call_reaches_the_server() {
         tokio::time::timeout(crate::support::PATIENCE, heard).await.expect(version);
     }
 }
+
+#[tokio::test]
+async fn an_answer_that_breaks_off_is_taken_up_again_where_it_was() {
+    let server = FakeMcp::start(Options::speaking(&["2025-11-25"])).await;
+    let bench = Bench::at(server.url()).await;
+    let output = bench.call("up__test_reconnection", "{}").await.unwrap();
+    assert_eq!(output.joined_text(), "You came back.");
+}

@@ -45,9 +45,8 @@ impl Stream {
     /// Reads what is left, so that the connection can be used again. Servers end a stream with its last event, so
     /// mostly nothing is.
     pub(super) fn finish(mut self) {
-        match self.response.chunk().now_or_never() {
-            Some(Ok(None) | Err(_)) => return,
-            Some(Ok(Some(_))) | None => {}
+        if let Some(Ok(None) | Err(_)) = self.response.chunk().now_or_never() {
+            return;
         }
         let rest = async move {
             let mut read = 0;
