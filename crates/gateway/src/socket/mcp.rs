@@ -8,10 +8,10 @@ use axum::extract::ws::{Utf8Bytes, WebSocket};
 use axum::extract::{FromRequestParts, Request, State};
 use axum::response::Response;
 use bytes::Bytes;
-use http::HeaderValue;
+use http::{HeaderValue, StatusCode};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use toolway_mcp::server::{Bounds, Scope, Visitor};
+use toolway_mcp::server::{Bounds, NoRoom, Scope, Visitor};
 use toolway_mcp::socket::{Closed, Outlet, SocketTerms, SocketTransport};
 use toolway_wire::MESSAGE_BYTES_HEADER;
 
@@ -78,6 +78,7 @@ pub(super) async fn upgrade(
     let bounds = bounds.map_err(|bad| ApiError::malformed(format!("only: {bad}")))?;
     let agent = view.agent.map(|agent| mcp_agent(&app, &token, &agent)).transpose()?;
     let visitor = mcp_visitor(&token, agent, Scope::Everything, Arc::new(bounds));
+    let counted = app.mcp.http.sessions().hold(&visitor).map_err(|full| no_room(&full))?;
     let message_bytes = app.settings.limits.frame_bytes;
     let (upgrade, terms) = websocket(&mut parts, &app).await?;
     let mut response = upgrade
@@ -85,9 +86,17 @@ pub(super) async fn upgrade(
         .read_buffer_size(READ_BUFFER)
         .max_message_size(message_bytes.saturating_mul(SPARE))
         .max_frame_size(message_bytes.saturating_mul(SPARE))
-        .on_upgrade(move |socket| serve(app, token, visitor, terms, socket));
+        .on_upgrade(move |socket| async move {
+            serve(app, token, visitor, terms, socket).await;
+            drop(counted);
+        });
     response.headers_mut().insert(MESSAGE_BYTES_HEADER, HeaderValue::from(message_bytes));
     Ok(response)
+}
+
+fn no_room(full: &NoRoom) -> ApiError {
+    ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "too_many_mcp_sessions", full.to_string())
+        .with_hint("end some that are not used, or try again later")
 }
 
 async fn serve(app: Arc<App>, token: Arc<TokenState>, visitor: Visitor, terms: Terms, socket: WebSocket) {

@@ -15,6 +15,7 @@ use rmcp::transport::streamable_http_server::session::local::{
 use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use toolway_types::PrincipalId;
 
 use super::visitor::Visitor;
 
@@ -35,6 +36,26 @@ pub struct Sessions {
     limits: SessionLimits,
     kept: LocalSessionManager,
     ties: Mutex<HashMap<SessionId, Tie>>,
+    /// How many each principal has over connections of their own.
+    held: Mutex<HashMap<PrincipalId, usize>>,
+}
+
+/// A session over a connection of its own: counted for as long as this lives.
+#[derive(Debug)]
+pub struct Held {
+    sessions: Arc<Sessions>,
+    principal: PrincipalId,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let mut held = self.sessions.held.lock();
+        let Some(count) = held.get_mut(&self.principal) else { return };
+        *count = count.saturating_sub(1);
+        if *count == 0 {
+            held.remove(&self.principal);
+        }
+    }
 }
 
 /// What binds a session.
@@ -62,13 +83,40 @@ impl Sessions {
         // Which session is idle is decided here, where it is known whether a stream is open.
         config.keep_alive = None;
         kept.session_config = config;
-        Arc::new(Self { limits, kept, ties: Mutex::default() })
+        Arc::new(Self { limits, kept, ties: Mutex::default(), held: Mutex::default() })
     }
 
     /// How many there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.ties.lock().len()
+        self.ties.lock().len() + self.held_by(None)
+    }
+
+    /// How many there are over connections of their own: in all, or of one principal.
+    fn held_by(&self, principal: Option<&PrincipalId>) -> usize {
+        let held = self.held.lock();
+        match principal {
+            Some(principal) => held.get(principal).copied().unwrap_or_default(),
+            None => held.values().sum(),
+        }
+    }
+
+    /// Counts one more of this visitor's, over a connection of its own.
+    ///
+    /// # Errors
+    /// [`NoRoom`] where there are as many as there may be.
+    pub fn hold(self: &Arc<Self>, visitor: &Visitor) -> Result<Held, NoRoom> {
+        let principal = &visitor.caller.principal.id;
+        let ties = self.ties.lock();
+        let mine = ties.values().filter(|tie| tie.visitor.caller.principal.id == *principal).count();
+        let mut held = self.held.lock();
+        let of_mine = held.get(principal).copied().unwrap_or_default();
+        let all = ties.len() + held.values().sum::<usize>();
+        if all >= self.limits.most || mine + of_mine >= self.limits.most_of_one {
+            return Err(NoRoom { most: self.limits.most });
+        }
+        *held.entry(principal.clone()).or_default() += 1;
+        Ok(Held { sessions: Arc::clone(self), principal: principal.clone() })
     }
 
     /// Whether there are none.
@@ -96,8 +144,9 @@ impl Sessions {
     fn make_room(&self, visitor: &Visitor) -> Result<Option<SessionId>, NoRoom> {
         let ties = self.ties.lock();
         let is_mine = |tie: &Tie| tie.visitor.caller.principal.id == visitor.caller.principal.id;
-        let is_full = ties.len() >= self.limits.most;
-        let mine = ties.values().filter(|tie| is_mine(tie)).count();
+        let is_full = ties.len() + self.held_by(None) >= self.limits.most;
+        let held = self.held_by(Some(&visitor.caller.principal.id));
+        let mine = ties.values().filter(|tie| is_mine(tie)).count() + held;
         if !is_full && mine < self.limits.most_of_one {
             return Ok(None);
         }

@@ -33,10 +33,17 @@ const FLUSH: Duration = Duration::from_secs(5);
 /// Most lines that wait for a gateway.
 const MAX_WAITING: usize = 256;
 /// What may be otherwise at the next try. All else stays as it is until somebody does something about it.
-const PASSING: [&str; 6] =
-    ["not_running", "unreachable", "connection_lost", "shutting_down", "too_many_connections", "slow_down"];
+const PASSING: [&str; 7] = [
+    "not_running",
+    "unreachable",
+    "connection_lost",
+    "shutting_down",
+    "too_many_connections",
+    "too_many_failures",
+    "too_many_mcp_sessions",
+];
 
-/// A try to connect. Gives whether the token is one that was there before.
+/// A try to connect.
 type Connecting<'a> = Pin<Box<dyn Future<Output = Done<Connection>> + 'a>>;
 
 /// How things stand with the gateway.

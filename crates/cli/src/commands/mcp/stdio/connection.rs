@@ -42,7 +42,7 @@ pub(super) struct Connection {
     /// Largest message that the gateway takes, in bytes.
     pub(super) message_bytes: usize,
     writing: JoinSet<()>,
-    reading: JoinSet<()>,
+    _reading: JoinSet<()>,
 }
 
 impl Connection {
@@ -56,7 +56,7 @@ impl Connection {
         let (mut writing, mut reading) = (JoinSet::new(), JoinSet::new());
         writing.spawn(write(sink, texts));
         reading.spawn(read(stream, tell));
-        Self { to, from, message_bytes: said.unwrap_or(MESSAGE_BYTES), writing, reading }
+        Self { to, from, message_bytes: said.unwrap_or(MESSAGE_BYTES), writing, _reading: reading }
     }
 
     /// The next message, or the end.
