@@ -154,6 +154,7 @@ impl Mcp {
             Arc::clone(&upstreams) as Arc<dyn Offerings>,
             env!("CARGO_PKG_VERSION"),
             settings.timeouts.person_s.duration(),
+            Arc::clone(parts.clock),
         );
         let most = settings.mcp.sessions;
         let sessions = Sessions::new(SessionLimits {

@@ -16,6 +16,7 @@ mod naming;
 mod parking;
 mod said;
 mod sessions;
+mod tasks;
 mod through;
 mod visitor;
 
@@ -24,12 +25,13 @@ use std::time::Duration;
 
 use rmcp::model::Implementation;
 use toolway_core::Engine;
+use toolway_types::Clock;
 
 pub use self::bounds::{BadBounds, Bounds, MAX_PATTERN, MAX_PATTERNS};
 pub use self::handler::Handler;
 pub use self::http::{HttpServer, ResponseBody};
 pub use self::said::Said;
-pub use self::sessions::{NoRoom, SessionLimits, Sessions};
+pub use self::sessions::{Held, NoRoom, SessionLimits, Sessions};
 pub use self::visitor::{PROMPTS, RESOURCES, Scope, Visitor};
 use crate::offering::Offerings;
 use crate::verbatim::Verbatim;
@@ -40,6 +42,7 @@ pub struct Shared {
     pub(crate) offerings: Arc<dyn Offerings>,
     pub(crate) verbatim: Verbatim,
     pub(crate) parking: Arc<parking::Parking>,
+    pub(crate) tasks: Arc<tasks::Tasks>,
     pub(crate) server: Implementation,
     /// The same as JSON.
     pub(crate) server_json: String,
@@ -61,6 +64,7 @@ impl Shared {
         offerings: Arc<dyn Offerings>,
         version: &'static str,
         patience: Duration,
+        clock: Arc<dyn Clock>,
     ) -> Arc<Self> {
         let server = Implementation::new("toolway", version);
         let server_json = serde_json::to_string(&server).unwrap_or_else(|_| "{}".to_owned());
@@ -69,6 +73,7 @@ impl Shared {
             offerings,
             verbatim: Verbatim::default(),
             parking: Arc::default(),
+            tasks: tasks::Tasks::new(clock),
             server,
             server_json,
             patience,

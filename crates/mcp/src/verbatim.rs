@@ -25,6 +25,8 @@ struct Carrier {
 const RESULT: Carrier = Carrier { opens: b"{\"resultType\":", closes: b",\"content\":[]}" };
 /// A tool whose name is a list of tools.
 const LIST: Carrier = Carrier { opens: b"{\"name\":", closes: b",\"inputSchema\":{}}" };
+/// The same where its fields were sorted, as in a map.
+const SORTED_RESULT: Carrier = Carrier { opens: b"{\"content\":[],\"resultType\":", closes: b"}" };
 /// A string in the place of a value.
 const VALUE: Carrier = Carrier { opens: b"", closes: b"" };
 
@@ -128,7 +130,7 @@ impl Splicer {
                 return out;
             };
             let (before, marked) = rest.split_at(at);
-            let carrier = [RESULT, LIST].into_iter().find(|it| before.ends_with(it.opens)).unwrap_or(VALUE);
+            let carrier = [RESULT, SORTED_RESULT, LIST].into_iter().find(|it| before.ends_with(it.opens)).unwrap_or(VALUE);
             let begins = at - carrier.opens.len();
             out.extend_from_slice(before.get(..begins).unwrap_or_default());
             let Some(used) = self.unmark(marked, &carrier, &mut out) else {
@@ -156,7 +158,7 @@ impl Splicer {
             };
             (1..whole.min(rest.len() + 1)).rev().find(is_part).unwrap_or(0)
         };
-        [RESULT, LIST, VALUE].iter().map(begins).max().unwrap_or(0)
+        [RESULT, SORTED_RESULT, LIST, VALUE].iter().map(begins).max().unwrap_or(0)
     }
 
     /// Writes what a marked string holds, and says how many bytes it and what goes with it take; writes nothing and

@@ -68,17 +68,16 @@ async fn a_devices_tool_is_called_with_the_callers_own_bytes() {
         let arguments = r#"{"z":1.0,"a":1e3,"big":12345678901234567890123}"#;
         let params = RawJson::parse(&format!(r#"{{"name":"phone__echo","arguments":{arguments}}}"#)).unwrap();
         let calling = client.ask_raw("tools/call", &params);
-        let answering = async {
-            let asked = device.expect("tool_call_request").await;
-            device
-                .say(json!({"type": "tool_call_result", "call_id": asked["call_id"], "status": "success", "result": "done"}))
-                .await;
-            asked
-        };
+        let answering = device.answer("done");
         let (answer, asked) = tokio::join!(calling, answering);
-        assert_eq!(asked["args"]["z"], 1.0);
+        assert_eq!(asked["args"]["a"], 1000.0);
         assert_eq!(result(&answer)["content"], json!([{"type": "text", "text": "done"}]), "{answer}");
         assert_eq!(result(&answer)["isError"], false);
+        let latest = bench.owner("GET", "/api/calls?limit=1", None).await.json();
+        let path = format!("/api/calls/{}", latest["calls"][0]["call_id"].as_str().unwrap());
+        let recorded = bench.owner("GET", &path, None).await;
+        assert!(recorded.body.contains(arguments), "{recorded:?}");
+        assert!(recorded.body.contains(r#""door":"mcp""#), "{recorded:?}");
     }
 }
 

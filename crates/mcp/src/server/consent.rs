@@ -2,10 +2,32 @@
 //! Which questions a caller may answer the engine decides; it shows no others.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use rmcp::model::{ElicitRequest, ElicitRequestParams, InputRequest, InputRequests, InputResponses};
 use serde_json::{Value, json};
+use toolway_core::Engine;
 use toolway_core::consent::{Choice, Question, Scope};
+
+use super::visitor::Visitor;
+
+/// A question that was asked, and where its answer goes.
+pub(crate) struct Consenting {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) question: Arc<Question>,
+}
+
+impl Consenting {
+    /// Takes what the person at this visitor's client chose.
+    pub(crate) fn answer(&self, visitor: &Visitor, answers: &InputResponses) {
+        let (choice, scope) = choice(answers);
+        let principal = &visitor.caller.principal;
+        if let Err(refused) = self.engine.questions().answer(self.question.id, principal, choice, scope) {
+            // Somebody else may have answered meanwhile.
+            tracing::debug!(%refused, tool = %self.question.tool, "an MCP client's answer to a question was not taken");
+        }
+    }
+}
 
 /// Under which name the one question stands.
 const KEY: &str = "consent";
@@ -39,7 +61,7 @@ pub(crate) fn form(question: &Question) -> Option<InputRequests> {
 }
 
 /// What the person chose. Whoever closes the form, declines, or answers something else has not allowed it.
-pub(crate) fn choice(answers: &InputResponses) -> (Choice, Scope) {
+fn choice(answers: &InputResponses) -> (Choice, Scope) {
     let answer = answers.get(KEY);
     let accepted = answer.and_then(|answer| answer.get("action")).and_then(Value::as_str) == Some("accept");
     let decision = answer.and_then(|answer| answer.pointer("/content/decision")).and_then(Value::as_str);

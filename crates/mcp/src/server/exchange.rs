@@ -8,18 +8,20 @@ use std::time::Duration;
 
 use rmcp::model::{
     CallToolResult, ClientResult, GetPromptResult, InputRequest, InputRequests, InputRequiredResult,
-    InputResponses, JsonObject, ProgressNotificationParam, ProgressToken, ReadResourceResult, ServerRequest,
+    InputResponses, JsonObject, LoggingMessageNotificationParam, ProgressNotificationParam, ProgressToken,
+    ReadResourceResult, ServerRequest,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, Peer, RoleServer};
 use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
-use toolway_core::consent::{Choice, Question, Scope};
+use toolway_core::consent::Question;
 use toolway_core::{Engine, Progress};
 
 use super::answer::is_modern;
 use super::client::{Asked, Asking, ToClient};
-use super::consent;
+use super::consent::{self, Consenting};
 use super::parking::{Parking, Pending};
 use super::visitor::Visitor;
 use crate::link::NoAnswer;
@@ -44,6 +46,8 @@ pub(crate) enum Answer {
     Done(Done),
     /// With questions.
     Input(InputRequiredResult),
+    /// Not in time: the work goes on.
+    Late(Box<Exchange>),
 }
 
 /// Which request it is: only the same one takes up work that waits.
@@ -74,107 +78,76 @@ type Talk = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl Exchange {
     /// Until it is done, or its client has to be asked. Once the client cancels the request or may not come in any
-    /// more, the work is cancelled, and what that ends in is the answer.
+    /// more, the work is cancelled, and what that ends in is the answer. After `patience`, where there is one, the
+    /// work is given back.
     pub(crate) async fn run(
         mut self,
         context: &RequestContext<RoleServer>,
         parking: &Arc<Parking>,
+        patience: Option<Duration>,
     ) -> Result<Answer, ErrorData> {
         let token = context.meta.get_progress_token();
+        let late = patience.map(|patience| Instant::now() + patience);
         let mut talk: Option<Talk> = None;
         loop {
             let is_cancelled = self.cancel.is_cancelled();
-            tokio::select! {
+            let said = tokio::select! {
                 biased;
                 done = &mut self.work => {
                     self.say_the_rest(talk, &context.peer, token.as_ref()).await;
                     return Ok(Answer::Done(done?));
                 }
-                () = async { if let Some(talk) = &mut talk { talk.await } }, if talk.is_some() => talk = None,
-                () = context.ct.cancelled(), if !is_cancelled => self.cancel.cancel(),
-                () = self.visitor.gone.cancelled(), if !is_cancelled => self.cancel.cancel(),
-                said = self.waiting.recv(), if talk.is_none() => match said {
-                    None => {}
-                    Some(ToClient::Progress(progress)) => {
-                        talk = self.report(progress, &context.peer, token.as_ref());
-                    }
-                    Some(ToClient::Log(message)) => {
-                        let peer = context.peer.clone();
-                        talk = Some(Box::pin(async move {
-                            let _ = peer.notify_logging_message(message).await;
-                        }));
-                    }
-                    Some(ToClient::Ask(asked)) if is_modern(&self.asking.known().version) => {
-                        let Asked { requests, answers } = asked;
-                        match parking.park(self, Pending::Answers(answers)) {
-                            Ok(state) => return Ok(Answer::Input(InputRequiredResult::new(Some(requests), Some(state)))),
-                            Err((back, Pending::Answers(answers))) => {
-                                self = back;
-                                let _ = answers.send(Err(NoAnswer::TooMany));
-                            }
-                            Err((back, _)) => self = back,
-                        }
-                    }
-                    Some(ToClient::Ask(asked)) => talk = Some(Box::pin(ask(context.peer.clone(), asked))),
-                    Some(ToClient::Consent(question)) => {
-                        let Some(requests) = consent::form(&question) else { continue };
-                        if is_modern(&self.asking.known().version) {
-                            match parking.park(self, Pending::Consent(question)) {
-                                Ok(state) => {
-                                    return Ok(Answer::Input(InputRequiredResult::new(Some(requests), Some(state))));
-                                }
-                                Err((back, pending)) => {
-                                    self = back;
-                                    if let Pending::Consent(question) = pending {
-                                        self.answer(&question, Choice::Denied, Scope::Once);
-                                    }
-                                }
-                            }
-                        } else {
-                            talk = Some(self.ask_for_consent(question, requests, context.peer.clone()));
-                        }
-                    }
+                () = async { if let Some(talk) = &mut talk { talk.await } }, if talk.is_some() => {
+                    talk = None;
+                    continue;
+                }
+                () = context.ct.cancelled(), if !is_cancelled => {
+                    self.cancel.cancel();
+                    continue;
+                }
+                () = self.visitor.gone.cancelled(), if !is_cancelled => {
+                    self.cancel.cancel();
+                    continue;
+                }
+                () = sleep_until(late.unwrap_or_else(Instant::now)), if late.is_some() && !is_cancelled => {
+                    return Ok(Answer::Late(Box::new(self)));
+                }
+                Some(said) = self.waiting.recv(), if talk.is_none() => said,
+            };
+            let (requests, pending) = match said {
+                ToClient::Progress(progress) => {
+                    talk = self.report(progress, &context.peer, token.as_ref());
+                    continue;
+                }
+                ToClient::Log(message) => {
+                    talk = Some(pass_on(context.peer.clone(), message));
+                    continue;
+                }
+                ToClient::Ask(Asked { requests, answers }) => (requests, Pending::Answers(answers)),
+                ToClient::Consent(question) => match consent::form(&question) {
+                    Some(requests) => (requests, Pending::Consent(self.consenting(question))),
+                    None => continue,
                 },
+            };
+            if !is_modern(&self.asking.known().version) {
+                talk = Some(ask(context.peer.clone(), requests, pending, self.visitor.clone()));
+                continue;
+            }
+            match parking.park(self, pending) {
+                Ok(state) => {
+                    return Ok(Answer::Input(InputRequiredResult::new(Some(requests), Some(state))));
+                }
+                Err((back, pending)) => {
+                    pending.answered(&back.visitor, Err(NoAnswer::TooMany));
+                    self = back;
+                }
             }
         }
     }
 
-    /// The answers that came with the request when it was sent again.
-    pub(crate) fn answered(&self, pending: Pending, answers: InputResponses) {
-        match pending {
-            Pending::Answers(to) => {
-                // The work has given up waiting otherwise, and its end is the answer.
-                let _ = to.send(Ok(answers));
-            }
-            Pending::Consent(question) => {
-                let (choice, scope) = consent::choice(&answers);
-                self.answer(&question, choice, scope);
-            }
-        }
-    }
-
-    fn answer(&self, question: &Question, choice: Choice, scope: Scope) {
-        let principal = &self.visitor.caller.principal;
-        if let Err(refused) = self.engine.questions().answer(question.id, principal, choice, scope) {
-            tracing::debug!(%refused, tool = %question.tool, "an MCP client's answer to a question was not taken");
-        }
-    }
-
-    fn ask_for_consent(
-        &self,
-        question: Arc<Question>,
-        requests: InputRequests,
-        peer: Peer<RoleServer>,
-    ) -> Talk {
-        let (engine, principal) = (Arc::clone(&self.engine), Arc::clone(&self.visitor.caller.principal));
-        Box::pin(async move {
-            let (answers, answered) = tokio::sync::oneshot::channel();
-            ask(peer, Asked { requests, answers }).await;
-            let answers = answered.await.unwrap_or(Err(NoAnswer::Gone)).unwrap_or_default();
-            let (choice, scope) = consent::choice(&answers);
-            // Somebody else may have answered meanwhile.
-            let _ = engine.questions().answer(question.id, &principal, choice, scope);
-        })
+    /// A question of the gateway to this request's client.
+    pub(crate) fn consenting(&self, question: Arc<Question>) -> Consenting {
+        Consenting { engine: Arc::clone(&self.engine), question }
     }
 
     fn report(
@@ -231,29 +204,37 @@ impl Exchange {
     }
 }
 
+/// Passes a log message on.
+fn pass_on(peer: Peer<RoleServer>, message: LoggingMessageNotificationParam) -> Talk {
+    Box::pin(async move {
+        // A client that has gone has its call cancelled.
+        let _ = peer.notify_logging_message(message).await;
+    })
+}
+
 /// Asks an older client, one question after the other.
-async fn ask(peer: Peer<RoleServer>, asked: Asked) {
-    let Asked { requests, mut answers } = asked;
-    let asking = async {
-        let mut given = InputResponses::new();
-        for (key, request) in requests {
-            match peer.send_request(as_request(request)).await {
-                Ok(result) => {
-                    given.insert(key, as_value(&result));
+fn ask(peer: Peer<RoleServer>, requests: InputRequests, mut pending: Pending, visitor: Visitor) -> Talk {
+    Box::pin(async move {
+        let asking = async {
+            let mut given = InputResponses::new();
+            for (key, request) in requests {
+                match peer.send_request(as_request(request)).await {
+                    Ok(result) => {
+                        given.insert(key, as_value(&result));
+                    }
+                    Err(rmcp::ServiceError::McpError(_)) => return Err(NoAnswer::CannotBeAsked),
+                    Err(_) => return Err(NoAnswer::Gone),
                 }
-                Err(rmcp::ServiceError::McpError(_)) => return Err(NoAnswer::CannotBeAsked),
-                Err(_) => return Err(NoAnswer::Gone),
             }
-        }
-        Ok(given)
-    };
-    tokio::select! {
-        given = asking => {
-            let _ = answers.send(given);
-        }
-        // Nobody waits any more.
-        () = answers.closed() => {}
-    }
+            Ok(given)
+        };
+        let given = tokio::select! {
+            given = asking => given,
+            // Nobody waits any more.
+            () = pending.closed() => return,
+        };
+        pending.answered(&visitor, given);
+    })
 }
 
 fn as_request(request: InputRequest) -> ServerRequest {

@@ -1,14 +1,17 @@
 //! The server that `rmcp` drives, for one visitor: one request of 2026-07-28, or one MCP session of an older version.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
-    DiscoverResult, GetPromptRequestParams, GetPromptResponse, InputResponses, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, LoggingLevel, PaginatedRequestParams,
-    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
-    SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+    CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
+    CompleteResult, CreateTaskResult, DiscoverResult, GetPromptRequestParams, GetPromptResponse,
+    GetTaskParams, GetTaskResult, InputResponses, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, LoggingLevel, PaginatedRequestParams, ProtocolVersion,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, SetLevelRequestParams,
+    SubscribeRequestParams, SubscriptionFilter, TASKS_EXTENSION_ID, Tool, UnsubscribeRequestParams,
+    UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -23,10 +26,12 @@ use super::exchange::{Answer, Done, Exchange, Which, Work};
 use super::following::{Reader, Wishes, follow};
 use super::listing;
 use super::said::Said;
+use super::tasks;
 use super::through::{self, Through, no_such_resource};
 use super::visitor::{Meant, RESOURCES, Visitor};
 use crate::link::{Client, Link};
 use crate::offering::Subscription;
+use crate::refused;
 
 /// How long a client of 2026-07-28 may take a list for what it was. Changes are told as well, to who listens.
 const FRESH_MS: u64 = 5_000;
@@ -83,7 +88,7 @@ impl Handler {
         if let Some(state) = state {
             let (exchange, pending) =
                 self.shared.parking.take(&state, &which, &self.visitor).ok_or_else(unknown_state)?;
-            exchange.answered(pending, answers.unwrap_or_default());
+            pending.answered(&self.visitor, Ok(answers.unwrap_or_default()));
             return Ok(exchange);
         }
         let (asking, waiting) = Asking::new(self.known(context), answers);
@@ -134,9 +139,21 @@ impl Handler {
         let shared = Arc::clone(&self.shared);
         Box::pin(async move {
             let finished = shared.engine.call(call).await;
+            if let Some(refused) = finished.original.as_ref().and_then(refused::read) {
+                return Err(refused);
+            }
             let form = Form { is_modern, server: &shared.server_json };
             Ok(Done::Tool(answer::of(&finished, form, &shared.verbatim)))
         })
+    }
+
+    /// How long a run of a tool may take.
+    fn limit(&self, tool: &ToolId) -> Duration {
+        let registry = self.shared.engine.registry().snapshot();
+        let found = registry.source(&tool.source).and_then(|source| {
+            source.tools().iter().find(|it| it.spec().name() == &tool.tool).map(|it| Arc::clone(it.spec()))
+        });
+        found.map_or(Duration::from_secs(3600), |spec| self.shared.engine.tool_timeout(tool, &spec))
     }
 
     async fn subscribed(&self, uri: &str) -> Result<Subscription, ErrorData> {
@@ -163,6 +180,8 @@ impl ServerHandler for Handler {
         let through = self.through();
         let mut capabilities: ServerCapabilities = through.capabilities();
         capabilities.tools.get_or_insert_with(Default::default).list_changed = Some(true);
+        let extensions = capabilities.extensions.get_or_insert_with(Default::default);
+        extensions.insert(TASKS_EXTENSION_ID.to_owned(), Default::default());
         let mut config = ServerConfig::new(capabilities);
         match through.itself() {
             Some((info, instructions)) => {
@@ -238,11 +257,48 @@ impl ServerHandler for Handler {
         let exchange = self.exchange(which, request_state, input_responses, &context, |asking, cancel| {
             Ok(self.call(&id, raw, wants_reports, asking, cancel))
         })?;
-        match exchange.run(&context, &self.shared.parking).await? {
-            Answer::Done(Done::Tool(result)) => Ok(result.into()),
-            Answer::Input(questions) => Ok(questions.into()),
-            Answer::Done(_) => Err(wrong_end()),
+        let has_tasks = context.client_capabilities().is_some_and(|client| client.supports_tasks());
+        let mut patience = has_tasks.then_some(tasks::AFTER);
+        let mut exchange = exchange;
+        loop {
+            match exchange.run(&context, &self.shared.parking, patience).await? {
+                Answer::Done(Done::Tool(result)) => return Ok(result.into()),
+                Answer::Input(questions) => return Ok(questions.into()),
+                Answer::Late(late) => match self.shared.tasks.begin(*late, self.limit(&id)) {
+                    Ok(task) => return Ok(CreateTaskResult::new(task).into()),
+                    // Too many: the request waits as it would without tasks.
+                    Err(back) => {
+                        exchange = *back;
+                        patience = None;
+                    }
+                },
+                Answer::Done(_) => return Err(wrong_end()),
+            }
         }
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        self.shared.tasks.get(&request.task_id, &self.visitor).map(GetTaskResult::new)
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.shared.tasks.update(&request.task_id, &self.visitor, request.input_responses)
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.shared.tasks.cancel(&request.task_id, &self.visitor)
     }
 
     async fn list_resources(
@@ -293,10 +349,10 @@ impl ServerHandler for Handler {
                 }
             }))
         })?;
-        match exchange.run(&context, &self.shared.parking).await? {
+        match exchange.run(&context, &self.shared.parking, None).await? {
             Answer::Done(Done::Resource(result)) => Ok(result.into()),
             Answer::Input(questions) => Ok(questions.into()),
-            Answer::Done(_) => Err(wrong_end()),
+            Answer::Done(_) | Answer::Late(_) => Err(wrong_end()),
         }
     }
 
@@ -317,10 +373,10 @@ impl ServerHandler for Handler {
                 }
             }))
         })?;
-        match exchange.run(&context, &self.shared.parking).await? {
+        match exchange.run(&context, &self.shared.parking, None).await? {
             Answer::Done(Done::Prompt(result)) => Ok(result.into()),
             Answer::Input(questions) => Ok(questions.into()),
-            Answer::Done(_) => Err(wrong_end()),
+            Answer::Done(_) | Answer::Late(_) => Err(wrong_end()),
         }
     }
 

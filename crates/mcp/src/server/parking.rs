@@ -7,8 +7,8 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use rmcp::model::InputResponses;
 use tokio::sync::oneshot;
-use toolway_core::consent::Question;
 
+use super::consent::Consenting;
 use super::exchange::{Exchange, Which, Work};
 use super::visitor::Visitor;
 use crate::link::NoAnswer;
@@ -23,7 +23,29 @@ pub(crate) enum Pending {
     /// Answers to a tool's questions.
     Answers(oneshot::Sender<Result<InputResponses, NoAnswer>>),
     /// An answer to the gateway's question.
-    Consent(Arc<Question>),
+    Consent(Consenting),
+}
+
+impl Pending {
+    /// The client's answers, or why there are none.
+    pub(crate) fn answered(self, visitor: &Visitor, answers: Result<InputResponses, NoAnswer>) {
+        match self {
+            Self::Answers(to) => {
+                // The work has given up waiting otherwise, and its end is the answer.
+                let _ = to.send(answers);
+            }
+            // Who gives none has not allowed it.
+            Self::Consent(consenting) => consenting.answer(visitor, &answers.unwrap_or_default()),
+        }
+    }
+
+    /// Resolves once nobody waits for the answers any more, where that can be seen.
+    pub(crate) async fn closed(&mut self) {
+        match self {
+            Self::Answers(to) => to.closed().await,
+            Self::Consent(_) => std::future::pending().await,
+        }
+    }
 }
 
 /// Work that waits.
