@@ -37,7 +37,7 @@ fn what_is_too_long_is_refused() {
     let mut events = Events::new(10);
     events.push(b"data: 0123456789abc");
     assert_eq!(events.next(), Err(TooLong));
-    let mut events = Events::new(10);
+    let mut events = Events::new(16);
     events.push(b"data: 01234\n");
     assert_eq!(events.next(), Ok(None));
     events.push(b"data: 56789\n");
