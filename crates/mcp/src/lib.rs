@@ -18,9 +18,9 @@ pub mod link;
 pub mod oauth;
 pub mod offering;
 mod refused;
-pub mod upstream;
 pub mod server;
 pub mod socket;
+pub mod upstream;
 pub mod verbatim;
 
 pub use rmcp;

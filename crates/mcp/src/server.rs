@@ -8,6 +8,7 @@ mod bounds;
 mod client;
 mod consent;
 mod exchange;
+mod fields;
 mod following;
 mod handler;
 mod http;

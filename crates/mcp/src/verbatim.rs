@@ -130,7 +130,10 @@ impl Splicer {
                 return out;
             };
             let (before, marked) = rest.split_at(at);
-            let carrier = [RESULT, SORTED_RESULT, LIST].into_iter().find(|it| before.ends_with(it.opens)).unwrap_or(VALUE);
+            let carrier = [RESULT, SORTED_RESULT, LIST]
+                .into_iter()
+                .find(|it| before.ends_with(it.opens))
+                .unwrap_or(VALUE);
             let begins = at - carrier.opens.len();
             out.extend_from_slice(before.get(..begins).unwrap_or_default());
             let Some(used) = self.unmark(marked, &carrier, &mut out) else {

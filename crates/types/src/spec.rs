@@ -43,6 +43,10 @@ pub struct SpecDocument {
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<bool>"))]
     pub sequential: bool,
+    /// The whole entry as an MCP server listed it, with what is not named above, for doors of the same protocol. It is no
+    /// part of the spec's own form.
+    #[serde(skip)]
+    pub listed: Option<RawJson>,
 }
 
 impl SpecDocument {
@@ -60,6 +64,7 @@ impl SpecDocument {
             timeout_ms: None,
             progress_timeout_ms: None,
             sequential: false,
+            listed: None,
         }
     }
 }

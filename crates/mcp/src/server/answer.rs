@@ -2,10 +2,10 @@
 //! was written. A failure is a result as well, in the envelope's words.
 
 use rmcp::model::{CallToolResult, ProtocolVersion, ResultType};
-use serde_json::value::RawValue;
 use toolway_core::Finished;
 use toolway_types::{ContentPart, Envelope, Outcome, RawJson, ToolOutput};
 
+use super::fields::Fields;
 use crate::verbatim::Verbatim;
 
 /// How an answer is written for one client.
@@ -17,10 +17,6 @@ pub(crate) struct Form<'a> {
     /// Who gives it (`_meta`'s server info), as JSON.
     pub(crate) server: &'a str,
 }
-
-/// What a result has at its top, in the order in which it is written.
-#[derive(Default)]
-struct Fields<'a>(Vec<(std::borrow::Cow<'a, str>, std::borrow::Cow<'a, str>)>);
 
 /// Whether a version is of the era in which each request stands for itself.
 pub(crate) fn is_modern(version: &ProtocolVersion) -> bool {
@@ -47,117 +43,76 @@ fn rewrite(original: &RawJson, form: Form<'_>) -> Option<String> {
     let mut fields = Fields::of(original.get())?;
     fields.0.retain(|(key, _)| key != "resultType");
     if !form.is_modern {
-        fields.drop_structured_unless_object();
+        drop_structured_unless_object(&mut fields);
     }
     if fields.get("content").is_none() {
         fields.0.push(("content".into(), "[]".into()));
     }
-    Some(fields.written(form))
+    Some(written(fields, form))
 }
 
 /// An outcome in MCP's form.
 fn write(outcome: &Outcome, form: Form<'_>) -> String {
     let mut fields = Fields::default();
     match outcome {
-        Outcome::Success(output) => fields.fill(output, form),
+        Outcome::Success(output) => fill(&mut fields, output, form),
         Outcome::Error(_) => {
             let envelope = serde_json::to_string(&Envelope(outcome)).unwrap_or_default();
             fields.push("content", json(&[ContentPart::text(envelope)]));
             fields.push("isError", "true".to_owned());
         }
     }
-    fields.written(form)
+    written(fields, form)
 }
 
 fn json<T: serde::Serialize + ?Sized>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned())
 }
 
-impl<'a> Fields<'a> {
-    /// Those of a JSON object.
-    fn of(text: &'a str) -> Option<Self> {
-        struct Visitor;
-        impl<'de> serde::de::Visitor<'de> for Visitor {
-            type Value = Fields<'de>;
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
-                let mut fields = Fields::default();
-                while let Some((key, value)) =
-                    map.next_entry::<std::borrow::Cow<'de, str>, &'de RawValue>()?
-                {
-                    fields.0.push((key, value.get().into()));
-                }
-                Ok(fields)
-            }
+/// What a tool gave, in MCP's fields.
+fn fill(fields: &mut Fields<'_>, output: &ToolOutput, form: Form<'_>) {
+    match &output.structured {
+        // For clients that read text alone.
+        Some(value) if output.content.is_empty() => {
+            fields.push("content", json(&[ContentPart::text(value.get())]));
         }
-        serde::Deserializer::deserialize_map(&mut serde_json::Deserializer::from_str(text), Visitor).ok()
+        _ => fields.push("content", json(&output.content)),
     }
-
-    fn get(&self, key: &str) -> Option<&str> {
-        self.0.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_ref())
+    if let Some(value) = &output.structured {
+        fields.push("structuredContent", value.get().to_owned());
     }
-
-    fn push(&mut self, key: &'static str, value: String) {
-        self.0.push((key.into(), value.into()));
+    if !form.is_modern {
+        drop_structured_unless_object(fields);
     }
+    fields.push("isError", "false".to_owned());
+}
 
-    fn fill(&mut self, output: &ToolOutput, form: Form<'_>) {
-        match &output.structured {
-            // For clients that read text alone.
-            Some(value) if output.content.is_empty() => {
-                self.push("content", json(&[ContentPart::text(value.get())]));
-            }
-            _ => self.push("content", json(&output.content)),
-        }
-        if let Some(value) = &output.structured {
-            self.push("structuredContent", value.get().to_owned());
-        }
-        if !form.is_modern {
-            self.drop_structured_unless_object();
-        }
-        self.push("isError", "false".to_owned());
+/// Before 2026-07-28 a structured result is an object.
+fn drop_structured_unless_object(fields: &mut Fields<'_>) {
+    fields.0.retain(|(key, value)| key != "structuredContent" || value.starts_with('{'));
+}
+
+fn written(mut fields: Fields<'_>, form: Form<'_>) -> String {
+    if form.is_modern {
+        fields.0.insert(0, ("resultType".into(), "\"complete\"".into()));
+        say_server(&mut fields, form.server);
     }
+    fields.text()
+}
 
-    /// Before 2026-07-28 a structured result is an object.
-    fn drop_structured_unless_object(&mut self) {
-        self.0.retain(|(key, value)| key != "structuredContent" || value.starts_with('{'));
-    }
-
-    fn written(mut self, form: Form<'_>) -> String {
-        if form.is_modern {
-            self.0.insert(0, ("resultType".into(), "\"complete\"".into()));
-            self.say_server(form.server);
-        }
-        let mut text = String::with_capacity(64 + self.0.iter().map(|(_, value)| value.len()).sum::<usize>());
-        text.push('{');
-        for (at, (key, value)) in self.0.iter().enumerate() {
-            if at > 0 {
-                text.push(',');
-            }
-            text.push_str(&json(key.as_ref()));
-            text.push(':');
-            text.push_str(value);
-        }
-        text.push('}');
-        text
-    }
-
-    /// Says who gave the result, unless it says so itself.
-    fn say_server(&mut self, server: &str) {
-        const KEY: &str = "io.modelcontextprotocol/serverInfo";
-        let said = format!("\"{KEY}\":{server}");
-        let Some((_, meta)) = self.0.iter_mut().find(|(key, _)| key == "_meta") else {
-            self.push("_meta", format!("{{{said}}}"));
-            return;
-        };
-        let says_it = Fields::of(meta).is_some_and(|fields| fields.get(KEY).is_some());
-        let inside = meta.trim_start().strip_prefix('{').map(str::trim_start).unwrap_or("}");
-        if !says_it {
-            let comma = if inside.starts_with('}') { "" } else { "," };
-            *meta = format!("{{{said}{comma}{inside}").into();
-        }
+/// Says who gave the result, unless it says so itself.
+fn say_server(fields: &mut Fields<'_>, server: &str) {
+    const KEY: &str = "io.modelcontextprotocol/serverInfo";
+    let said = format!("\"{KEY}\":{server}");
+    let Some((_, meta)) = fields.0.iter_mut().find(|(key, _)| key == "_meta") else {
+        fields.push("_meta", format!("{{{said}}}"));
+        return;
+    };
+    let says_it = Fields::of(meta).is_some_and(|fields| fields.get(KEY).is_some());
+    let inside = meta.trim_start().strip_prefix('{').map(str::trim_start).unwrap_or("}");
+    if !says_it {
+        let comma = if inside.starts_with('}') { "" } else { "," };
+        *meta = format!("{{{said}{comma}{inside}").into();
     }
 }
 

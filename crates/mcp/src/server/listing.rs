@@ -3,6 +3,7 @@
 use serde_json::Value;
 use toolway_types::RawJson;
 
+use super::fields::Fields;
 use super::visitor::{Seen, Visitor};
 
 /// Tools of one page.
@@ -36,6 +37,18 @@ pub(crate) fn page(visitor: &Visitor, tools: &[Seen], after: Option<&str>, takes
 
 fn write_tool(to: &mut String, name: &str, seen: &Seen, takes_any: bool) {
     let document = seen.tool.spec().document();
+    let output = document.output_schema.as_ref().filter(|schema| schema.get().starts_with('{'));
+    let keeps_output = takes_any || output.is_none_or(is_of_object);
+    if let Some(listed) = document.listed.as_ref().filter(|_| keeps_output) {
+        match document.name == name {
+            true => return to.push_str(listed.get()),
+            false => {
+                if let Some(renamed) = renamed(listed, name) {
+                    return to.push_str(&renamed);
+                }
+            }
+        }
+    }
     to.push_str("{\"name\":");
     push_text(to, name);
     if let Some(title) = &document.title {
@@ -48,8 +61,7 @@ fn write_tool(to: &mut String, name: &str, seen: &Seen, takes_any: bool) {
     }
     to.push_str(",\"inputSchema\":");
     to.push_str(&input_schema(document.parameters.as_ref()));
-    let output = document.output_schema.as_ref().filter(|schema| schema.get().starts_with('{'));
-    if let Some(schema) = output.filter(|schema| takes_any || is_of_object(schema)) {
+    if let Some(schema) = output.filter(|_| keeps_output) {
         to.push_str(",\"outputSchema\":");
         to.push_str(schema.get());
     }
@@ -58,6 +70,14 @@ fn write_tool(to: &mut String, name: &str, seen: &Seen, takes_any: bool) {
         to.push_str(annotations.get());
     }
     to.push('}');
+}
+
+/// An entry as its server listed it, under another name.
+fn renamed(listed: &RawJson, name: &str) -> Option<String> {
+    let mut fields = Fields::of(listed.get())?;
+    let (_, own) = fields.0.iter_mut().find(|(key, _)| key == "name")?;
+    *own = Value::from(name).to_string().into();
+    Some(fields.text())
 }
 
 /// The schema as its source wrote it. The specification wants `type` to be there, so where it is not it is put in
@@ -86,3 +106,6 @@ fn is_of_object(schema: &RawJson) -> bool {
 fn push_text(to: &mut String, text: &str) {
     to.push_str(&Value::from(text).to_string());
 }
+
+#[cfg(test)]
+mod tests;

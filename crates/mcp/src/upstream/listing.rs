@@ -169,6 +169,7 @@ fn read(specs: &SpecCache, raw: &RawJson, marks_count: bool) -> Result<(Arc<Tool
         title: listed.title,
         output_schema: listed.output_schema,
         annotations: listed.annotations,
+        listed: Some(raw.clone()),
         ..SpecDocument::named(listed.name)
     };
     let spec = specs.compile(document).map_err(|bad| bad.to_string())?;
