@@ -71,6 +71,8 @@ pub(crate) struct Exchange {
     pub(crate) cancel: CancellationToken,
     /// What was last reported.
     pub(crate) reported: f64,
+    /// What is to be said to the client next: a question that made a task of the request.
+    pub(crate) unsaid: Option<ToClient>,
 }
 
 /// Saying something to a client; takes as long as the client takes.
@@ -78,8 +80,8 @@ type Talk = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl Exchange {
     /// Until it is done, or its client has to be asked. Once the client cancels the request or may not come in any
-    /// more, the work is cancelled, and what that ends in is the answer. After `patience`, where there is one, the
-    /// work is given back.
+    /// more, the work is cancelled, and what that ends in is the answer. After `patience`, where there is one, and where
+    /// its client has to be asked before that, the work is given back.
     pub(crate) async fn run(
         mut self,
         context: &RequestContext<RoleServer>,
@@ -91,6 +93,7 @@ impl Exchange {
         let mut talk: Option<Talk> = None;
         loop {
             let is_cancelled = self.cancel.is_cancelled();
+            let unsaid = if late.is_none() && talk.is_none() { self.unsaid.take() } else { None };
             let said = tokio::select! {
                 biased;
                 done = &mut self.work => {
@@ -112,8 +115,17 @@ impl Exchange {
                 () = sleep_until(late.unwrap_or_else(Instant::now)), if late.is_some() && !is_cancelled => {
                     return Ok(Answer::Late(Box::new(self)));
                 }
-                Some(said) = self.waiting.recv(), if talk.is_none() => said,
+                Some(said) = async {
+                    match unsaid {
+                        Some(said) => Some(said),
+                        None => self.waiting.recv().await,
+                    }
+                }, if talk.is_none() => said,
             };
+            if late.is_some() && matches!(said, ToClient::Ask(_) | ToClient::Consent(_)) {
+                self.unsaid = Some(said);
+                return Ok(Answer::Late(Box::new(self)));
+            }
             let (requests, pending) = match said {
                 ToClient::Progress(progress) => {
                     talk = self.report(progress, &context.peer, token.as_ref());

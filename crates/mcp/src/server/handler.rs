@@ -103,6 +103,7 @@ impl Handler {
             work,
             cancel,
             reported: f64::NEG_INFINITY,
+            unsaid: None,
         })
     }
 

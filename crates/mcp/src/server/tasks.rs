@@ -19,12 +19,12 @@ use super::parking::Pending;
 use super::visitor::Visitor;
 use crate::link::NoAnswer;
 
-/// How long a call may take until it becomes a task.
-pub(crate) const AFTER: Duration = Duration::from_secs(10);
+/// How long a call may take until it becomes a task. A call that asks its client something becomes one at once.
+pub(crate) const AFTER: Duration = Duration::from_millis(500);
 /// How long a task is kept once it has ended.
 const KEPT: Duration = Duration::from_secs(600);
 /// How often a client may ask.
-const POLL_MS: u64 = 1_000;
+const POLL_MS: u64 = 500;
 /// Most tasks.
 const MOST: usize = 1_024;
 /// Most of one principal.
@@ -205,22 +205,15 @@ impl Kept {
     }
 
     async fn run(&self, mut exchange: Exchange, tasks: &Tasks) {
+        if let Some(said) = exchange.unsaid.take() {
+            self.hear(said, &exchange, tasks);
+        }
         let ended = loop {
             tokio::select! {
                 biased;
                 done = &mut exchange.work => break done,
                 () = self.visitor.gone.cancelled(), if !self.cancel.is_cancelled() => self.cancel.cancel(),
-                Some(said) = exchange.waiting.recv() => match said {
-                    ToClient::Progress(progress) => self.note(tasks, |state| {
-                        if let Some(message) = progress.message {
-                            state.message = Some(message);
-                        }
-                    }),
-                    // There is no stream that it could go to.
-                    ToClient::Log(_) => {}
-                    ToClient::Ask(asked) => self.ask(tasks, asked.requests, Pending::Answers(asked.answers)),
-                    ToClient::Consent(question) => self.ask_for_consent(tasks, &exchange, question),
-                },
+                Some(said) = exchange.waiting.recv() => self.hear(said, &exchange, tasks),
             }
         };
         let was_cancelled = self.cancel.is_cancelled();
@@ -234,6 +227,21 @@ impl Kept {
                 Err(error) => Stage::Ended(Err(object(&error))),
             }
         });
+    }
+
+    /// What the call says to its client.
+    fn hear(&self, said: ToClient, exchange: &Exchange, tasks: &Tasks) {
+        match said {
+            ToClient::Progress(progress) => self.note(tasks, |state| {
+                if let Some(message) = progress.message {
+                    state.message = Some(message);
+                }
+            }),
+            // There is no stream that it could go to.
+            ToClient::Log(_) => {}
+            ToClient::Ask(asked) => self.ask(tasks, asked.requests, Pending::Answers(asked.answers)),
+            ToClient::Consent(question) => self.ask_for_consent(tasks, exchange, question),
+        }
     }
 
     fn ask(&self, tasks: &Tasks, requests: InputRequests, pending: Pending) {
