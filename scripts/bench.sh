@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Prints the tables of figures: remote calls beside a bare relay in the same run, and the engine alone.
-# Arguments go to toolway-load instead of --table.
+# Arguments go to toolway-load instead of --table. The bare MCP server is built as others build theirs.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -9,5 +9,7 @@ case $target_dir in /*) ;; *) target_dir=$PWD/$target_dir ;; esac
 if [ $# -eq 0 ]; then set -- --table; fi
 
 cargo build --release --package toolway --package toolway-load
+cargo build --profile plain --package toolway-load
+export TOOLWAY_LOAD_PLAIN=$target_dir/plain/toolway-load
 TOOLWAY_BIN=${TOOLWAY_BIN:-$target_dir/release/toolway} "$target_dir/release/toolway-load" "$@"
 cargo bench --package toolway-core --package toolway-tools --package toolway-models

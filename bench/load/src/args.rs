@@ -15,7 +15,7 @@ pub(crate) const PAYLOAD: usize = 64;
 /// nothing was measured.
 #[derive(Debug, Parser)]
 #[command(name = "toolway-load", version, args_conflicts_with_subcommands = true)]
-#[command(group(ArgGroup::new("mode").args(["idle", "register", "start", "turns", "table", "self_check"])))]
+#[command(group(ArgGroup::new("mode").args(["idle", "register", "start", "turns", "mcp", "table", "self_check"])))]
 pub(crate) struct Args {
     /// A part that the harness runs in a process of its own.
     #[command(subcommand)]
@@ -64,6 +64,17 @@ pub(crate) struct Args {
     /// Conversations with a fake model: the gateway's own time in a turn, and 200 sessions at once.
     #[arg(long)]
     pub(crate) turns: bool,
+    /// MCP: calls and lists through the gateway beside a bare `rmcp` server, and idle MCP sessions.
+    #[arg(long)]
+    pub(crate) mcp: bool,
+    /// The executable of crates.io's `mcp-proxy`, to be measured beside the gateway (with --mcp and --table).
+    #[arg(long, value_name = "PATH")]
+    pub(crate) mcp_proxy: Option<PathBuf>,
+    /// A harness built as other programs are (`cargo build --profile plain`), whose bare MCP server is used; the
+    /// profile `release` builds libraries for size, which others' servers are not (with --mcp and --table) [default:
+    /// this harness].
+    #[arg(long, env = "TOOLWAY_LOAD_PLAIN", value_name = "PATH")]
+    pub(crate) mcp_server: Option<PathBuf>,
     /// Everything that has a goal, as one table.
     #[arg(long)]
     pub(crate) table: bool,
@@ -85,6 +96,16 @@ pub(crate) enum Part {
         #[arg(long)]
         workers: usize,
     },
+    /// The bare MCP server.
+    #[command(hide = true)]
+    McpServer {
+        /// Runtime workers.
+        #[arg(long)]
+        workers: usize,
+        /// How many tools it has.
+        #[arg(long)]
+        tools: usize,
+    },
     /// Devices to be held.
     #[command(hide = true)]
     Devices,
@@ -105,6 +126,7 @@ mod tests {
     fn only_one_mode_at_a_time() {
         assert!(Args::try_parse_from(["toolway-load", "--idle", "--start"]).is_err());
         assert!(Args::try_parse_from(["toolway-load", "--turns", "--table"]).is_err());
+        assert!(Args::try_parse_from(["toolway-load", "--mcp", "--table"]).is_err());
         assert!(Args::try_parse_from(["toolway-load", "--table", "--quick", "--json"]).is_ok());
     }
 }

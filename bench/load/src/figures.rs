@@ -5,6 +5,7 @@ use crate::error::{Failure, Result};
 use crate::gateway::Settings;
 use crate::idle::{self, IdleReport};
 use crate::load::{self, LoadReport};
+use crate::mcp::{self, McpReport};
 use crate::register::{self, RegisterReport};
 use crate::report::{Report, note};
 use crate::start::{self, StartReport};
@@ -19,15 +20,30 @@ pub(crate) struct Lengths {
     starts: usize,
     turns: usize,
     chat_seconds: f64,
+    mcp_rounds: usize,
 }
 
 impl Lengths {
     /// For figures to be kept: devices are held over two heartbeats and more.
-    pub(crate) const FULL: Self =
-        Self { seconds: 10.0, hold_seconds: 25.0, rounds: 5, starts: 20, turns: 300, chat_seconds: 20.0 };
+    pub(crate) const FULL: Self = Self {
+        seconds: 10.0,
+        hold_seconds: 25.0,
+        rounds: 5,
+        starts: 20,
+        turns: 300,
+        chat_seconds: 20.0,
+        mcp_rounds: 10,
+    };
     /// For a look while working.
-    pub(crate) const QUICK: Self =
-        Self { seconds: 3.0, hold_seconds: 3.0, rounds: 1, starts: 7, turns: 100, chat_seconds: 5.0 };
+    pub(crate) const QUICK: Self = Self {
+        seconds: 3.0,
+        hold_seconds: 3.0,
+        rounds: 1,
+        starts: 7,
+        turns: 100,
+        chat_seconds: 5.0,
+        mcp_rounds: 4,
+    };
 
     /// How many gateways are registered at.
     pub(crate) fn rounds(self) -> usize {
@@ -44,6 +60,11 @@ impl Lengths {
         self.chat_seconds
     }
 
+    /// How many rounds MCP is measured in.
+    pub(crate) fn mcp_rounds(self) -> usize {
+        self.mcp_rounds
+    }
+
     /// How many starts are timed.
     pub(crate) fn starts(self) -> usize {
         self.starts
@@ -51,7 +72,12 @@ impl Lengths {
 }
 
 /// Measures everything, one after the other. A part that fails does not keep the others from being measured.
-pub(crate) async fn measure(settings: &Settings, workers: Option<usize>, lengths: Lengths) -> Table {
+pub(crate) async fn measure(
+    settings: &Settings,
+    workers: Option<usize>,
+    lengths: Lengths,
+    mcp: &mcp::Plan,
+) -> Table {
     let mut table = Table::default();
     let load = |devices, callers| load::Plan {
         gateway: Some(settings.clone()),
@@ -95,6 +121,9 @@ pub(crate) async fn measure(settings: &Settings, workers: Option<usize>, lengths
     note("turns of a conversation …");
     let done = chat::measure(settings, lengths).await;
     table.take("conversations", done, Table::chatting);
+    note("MCP …");
+    let done = mcp::measure(mcp, lengths).await;
+    table.take("MCP", done, Table::mcp);
     note("starting …");
     let done = start::measure(settings, lengths.starts).await;
     table.take("starting", done, Table::starting);
@@ -215,6 +244,11 @@ impl Table {
         ];
         self.rows.extend(rows.map(|row| row.sound(sound)));
         self.chats.push(report);
+    }
+
+    fn mcp(&mut self, mut report: McpReport) {
+        self.rows.append(&mut report.rows);
+        self.mcps.push(report);
     }
 
     fn starting(&mut self, report: StartReport) {

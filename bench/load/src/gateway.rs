@@ -144,16 +144,18 @@ impl Gateway {
     /// `n / SOURCES_PER_TOKEN`.
     pub(crate) async fn device_tokens(&self, sources: usize) -> Result<Vec<String>> {
         let count = sources.div_ceil(SOURCES_PER_TOKEN);
-        let making = (0..count).map(|number| self.device_token(number));
+        let making =
+            (0..count).map(|number| async move { self.token("device", &format!("load {number}")).await });
         stream::iter(making).buffered(TOKENS_AT_ONCE).try_collect().await
     }
 
-    async fn device_token(&self, number: usize) -> Result<String> {
+    /// Makes a token of this role.
+    pub(crate) async fn token(&self, role: &str, label: &str) -> Result<String> {
         #[derive(Deserialize)]
         struct Made {
             token: String,
         }
-        let body = json!({"role": "device", "label": format!("load {number}")}).to_string();
+        let body = json!({"role": role, "label": label}).to_string();
         let (status, answer) =
             request(&self.authority, "POST", "/api/tokens", Some(&self.owner), Some(&body)).await?;
         if !(200..300).contains(&status) {

@@ -190,7 +190,7 @@ impl Subject {
 }
 
 /// What the gateway takes where nobody says: half the processors, at least one.
-fn default_workers() -> usize {
+pub(crate) fn default_workers() -> usize {
     (std::thread::available_parallelism().map_or(1, NonZero::get) / 2).max(1)
 }
 

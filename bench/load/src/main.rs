@@ -1,6 +1,6 @@
 //! `toolway-load`: what a call through the gateway costs, beside a bare relay, in one run.
 //!
-//! `load` is the main measurement, `idle`, `register`, `start` and `chat` the others, `figures` all of them. `stage` puts
+//! `load` is the main measurement, `idle`, `register`, `start`, `chat` and `mcp` the others, `figures` all of them. `stage` puts
 //! `device`s and `caller`s on a `gateway` or on the `relay`; `side` lets callers call and keeps count; `turns`
 //! alternates two sides. `held` keeps devices in processes of their own.
 
@@ -16,6 +16,7 @@ mod held;
 mod http;
 mod idle;
 mod load;
+mod mcp;
 mod open;
 mod process;
 mod procfs;
@@ -45,6 +46,9 @@ fn main() -> ExitCode {
     let args = Args::parse();
     let done = match &args.part {
         Some(Part::Relay { workers }) => relay::serve_process(*workers).map(|()| true),
+        Some(Part::McpServer { workers, tools }) => {
+            mcp::server::serve_process(*workers, *tools).map(|()| true)
+        }
         Some(Part::Devices) => on_one_thread(held::hold()).map(|()| true),
         None => on_one_thread(async {
             tokio::select! {
@@ -100,8 +104,12 @@ async fn run(args: &Args) -> Result<bool> {
     if args.turns {
         return finish(&chat::measure(&settings()?, lengths).await?, args);
     }
+    if args.mcp {
+        return finish(&mcp::measure(&mcp_plan(args, settings()?), lengths).await?, args);
+    }
     if args.table {
-        return finish(&figures::measure(&settings()?, args.workers, lengths).await, args);
+        let mcp = mcp_plan(args, settings()?);
+        return finish(&figures::measure(&settings()?, args.workers, lengths, &mcp).await, args);
     }
     let plan = load::Plan {
         gateway: if args.self_check { None } else { Some(settings()?) },
@@ -115,6 +123,10 @@ async fn run(args: &Args) -> Result<bool> {
         distinct_specs: args.distinct_specs,
     };
     finish(&load::measure(&plan).await?, args)
+}
+
+fn mcp_plan(args: &Args, gateway: Settings) -> mcp::Plan {
+    mcp::Plan { gateway, server: args.mcp_server.clone(), proxy: args.mcp_proxy.clone() }
 }
 
 fn finish(report: &impl Report, args: &Args) -> Result<bool> {

@@ -132,7 +132,7 @@ impl Process {
     }
 
     /// A failure together with the last that the process had to say.
-    fn with_log(&self, failure: &Failure) -> Failure {
+    pub(crate) fn with_log(&self, failure: &Failure) -> Failure {
         let log = std::fs::read(&self.log).unwrap_or_default();
         let tail = log.get(log.len().saturating_sub(LOG_SHOWN)..).unwrap_or_default();
         match String::from_utf8_lossy(tail).trim() {

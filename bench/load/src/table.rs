@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::chat::ChatReport;
 use crate::idle::IdleReport;
 use crate::load::LoadReport;
+use crate::mcp::McpReport;
 use crate::register::RegisterReport;
 use crate::report::size;
 use crate::start::StartReport;
@@ -153,15 +154,16 @@ pub(crate) struct Table {
     pub(crate) registers: Vec<RegisterReport>,
     pub(crate) starts: Vec<StartReport>,
     pub(crate) chats: Vec<ChatReport>,
+    pub(crate) mcps: Vec<McpReport>,
     /// Parts that could not be measured, and why.
     pub(crate) failed: Vec<String>,
 }
 
 impl Table {
-    /// The table as text.
-    pub(crate) fn drawn(&self) -> String {
-        let head = ["what", "measured", "relay", "ratio", "goal", ""].map(str::to_owned);
-        let body = self.rows.iter().map(|row| {
+    /// Rows as text, and how many goals they reach. `beside` is what the column of what is beside is called.
+    pub(crate) fn drawn_rows(rows: &[Row], beside: &str) -> String {
+        let head = ["what", "measured", beside, "ratio", "goal", ""].map(str::to_owned);
+        let body = rows.iter().map(|row| {
             [
                 row.what.clone(),
                 row.unit.write(row.measured),
@@ -190,9 +192,15 @@ impl Table {
                 let _ = writeln!(text, "{}", rules.join("  ").trim_end());
             }
         }
-        let reached = self.rows.iter().filter(|row| row.reached && !row.goals.is_empty()).count();
-        let asked = self.rows.iter().filter(|row| !row.goals.is_empty()).count();
+        let reached = rows.iter().filter(|row| row.reached && !row.goals.is_empty()).count();
+        let asked = rows.iter().filter(|row| !row.goals.is_empty()).count();
         let _ = writeln!(text, "\n{reached} of {asked} goals reached");
+        text
+    }
+
+    /// The table as text.
+    pub(crate) fn drawn(&self) -> String {
+        let mut text = Self::drawn_rows(&self.rows, "relay");
         for part in &self.failed {
             let _ = writeln!(text, "not measured: {part}");
         }

@@ -1,0 +1,83 @@
+//! The `mcp-proxy` of crates.io in front of the bare server, where its executable is given.
+
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::Path;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::time::{Instant, sleep};
+
+use super::request::Endpoint;
+use super::server::BareServer;
+use crate::error::{During, Result, unexpected};
+use crate::gateway::data_folder;
+use crate::http::request;
+use crate::process::{Process, Program};
+
+/// What it calls the server behind it; its tools' names begin with this and a slash.
+pub(crate) const BACKEND: &str = "rmcp";
+const READY_LIMIT: Duration = Duration::from_secs(20);
+const STEP: Duration = Duration::from_millis(50);
+
+/// The proxy as a process.
+#[derive(Debug)]
+pub(crate) struct Proxy {
+    authority: String,
+    process: Process,
+    _folder: TempDir,
+}
+
+impl Proxy {
+    /// Starts the executable at `path` in front of `server`, with nothing switched on that it leaves off.
+    pub(crate) async fn start(path: &Path, server: &BareServer) -> Result<Self> {
+        if !path.is_file() {
+            return unexpected(format!("there is no mcp-proxy at {}", path.display()));
+        }
+        let folder = data_folder()?;
+        // It takes no port 0, so one is looked for that is free now.
+        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
+        let port = port.during("finding a free port for mcp-proxy")?.port();
+        let config = format!(
+            "[proxy]\nname = \"load\"\n[proxy.listen]\nhost = \"127.0.0.1\"\nport = {port}\n\
+             [observability]\nlog_level = \"error\"\n\
+             [[backends]]\nname = \"{BACKEND}\"\ntransport = \"http\"\nurl = \"{}\"\n",
+            server.url()
+        );
+        let file = folder.path().join("proxy.toml");
+        std::fs::write(&file, config).during("writing the configuration of mcp-proxy")?;
+        let program = Program {
+            name: "mcp-proxy",
+            path: path.to_owned(),
+            args: vec!["--config".to_owned(), file.display().to_string()],
+            env: Vec::new(),
+            log: folder.path().join("mcp-proxy.log"),
+            open_files: 1024,
+        };
+        let mut process = Process::start(&program)?;
+        process.ignore_output();
+        let authority = format!("127.0.0.1:{port}");
+        let end = Instant::now() + READY_LIMIT;
+        loop {
+            match request(&authority, "GET", "/health", None, None).await {
+                Ok(_) => return Ok(Self { authority, process, _folder: folder }),
+                Err(failure) if Instant::now() >= end => return Err(process.with_log(&failure)),
+                Err(_) => sleep(STEP).await,
+            }
+        }
+    }
+
+    /// Where it speaks MCP.
+    pub(crate) fn endpoint(&self) -> Endpoint {
+        Endpoint { authority: self.authority.clone(), path: "/".to_owned(), token: None }
+    }
+
+    /// Its process id.
+    pub(crate) fn pid(&self) -> u32 {
+        self.process.pid()
+    }
+
+    /// Ends it.
+    pub(crate) async fn kill(self) -> Result<()> {
+        self.process.kill().await
+    }
+}

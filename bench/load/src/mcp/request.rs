@@ -1,0 +1,146 @@
+//! Requests of both eras, made ready but for their ids.
+
+use memchr::memmem;
+use serde_json::{Value, json};
+
+/// The first id; all ids have as many digits.
+const FIRST: u64 = 1_000_000_000;
+
+/// Which of the protocol's eras a client speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub(crate) enum Era {
+    /// Each request by itself.
+    #[serde(rename = "2026-07-28")]
+    Modern,
+    /// With `initialize` and an MCP session.
+    #[serde(rename = "2025-11-25")]
+    Legacy,
+}
+
+impl Era {
+    /// The version of the protocol.
+    pub(crate) fn version(self) -> &'static str {
+        match self {
+            Self::Modern => "2026-07-28",
+            Self::Legacy => "2025-11-25",
+        }
+    }
+}
+
+/// Where MCP is spoken.
+#[derive(Debug, Clone)]
+pub(crate) struct Endpoint {
+    /// `host:port`.
+    pub(crate) authority: String,
+    pub(crate) path: String,
+    /// The bearer token.
+    pub(crate) token: Option<String>,
+}
+
+/// Where it is and what is spoken there.
+#[derive(Debug, Clone)]
+pub(crate) struct Line {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) era: Era,
+    /// The MCP session, where the era has such.
+    pub(crate) session: Option<String>,
+}
+
+/// A request.
+#[derive(Debug, Clone)]
+pub(crate) struct Prepared {
+    bytes: Vec<u8>,
+    /// Where its id stands, where it has one.
+    id_at: Option<usize>,
+    next: u64,
+}
+
+impl Prepared {
+    /// The bytes with the next id, and how an answer names that id.
+    pub(crate) fn next(&mut self) -> (&[u8], String) {
+        let id = (FIRST + self.next).to_string();
+        self.next += 1;
+        let place = self.id_at.and_then(|at| self.bytes.get_mut(at..at + id.len()));
+        if let Some(place) = place {
+            place.copy_from_slice(id.as_bytes());
+        }
+        (&self.bytes, format!("\"id\":{id}"))
+    }
+}
+
+impl Line {
+    /// A call of a tool that is given a text.
+    pub(crate) fn call(&self, tool: &str, text: &str) -> Prepared {
+        let params = json!({"name": tool, "arguments": {"text": text}});
+        self.request("tools/call", Some(tool), params)
+    }
+
+    /// The first page of the list of tools.
+    pub(crate) fn list(&self) -> Prepared {
+        self.request("tools/list", None, json!({}))
+    }
+
+    /// What a session begins with.
+    pub(crate) fn initialize(&self) -> Prepared {
+        let params = json!({
+            "protocolVersion": self.era.version(), "capabilities": {}, "clientInfo": client_info(),
+        });
+        self.request("initialize", None, params)
+    }
+
+    /// What the client says after that.
+    pub(crate) fn initialized(&self) -> Prepared {
+        let body = json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string();
+        let head = self.head("POST", &format!("Content-Length: {}\r\n", body.len()));
+        Prepared { bytes: format!("{head}{body}").into_bytes(), id_at: None, next: 0 }
+    }
+
+    /// What opens the stream on which the server speaks first.
+    pub(crate) fn stream(&self) -> Vec<u8> {
+        self.head("GET", "").into_bytes()
+    }
+
+    fn request(&self, method: &str, name: Option<&str>, mut params: Value) -> Prepared {
+        if let (Era::Modern, Some(params)) = (self.era, params.as_object_mut()) {
+            let meta = json!({
+                "io.modelcontextprotocol/protocolVersion": self.era.version(),
+                "io.modelcontextprotocol/clientInfo": client_info(),
+                "io.modelcontextprotocol/clientCapabilities": {},
+            });
+            params.insert("_meta".to_owned(), meta);
+        }
+        let body = json!({"jsonrpc": "2.0", "id": FIRST, "method": method, "params": params}).to_string();
+        let mut more = format!("Content-Length: {}\r\n", body.len());
+        if self.era == Era::Modern {
+            more.push_str(&format!("Mcp-Method: {method}\r\n"));
+            more.extend(name.map(|name| format!("Mcp-Name: {name}\r\n")));
+        }
+        let bytes = format!("{}{body}", self.head("POST", &more)).into_bytes();
+        let before = b"\"id\":";
+        let id_at = memmem::rfind(&bytes, format!("\"id\":{FIRST}").as_bytes()).map(|at| at + before.len());
+        Prepared { bytes, id_at, next: 0 }
+    }
+
+    fn head(&self, method: &str, more: &str) -> String {
+        let Endpoint { authority, path, token } = &self.endpoint;
+        let accept =
+            if method == "GET" { "text/event-stream" } else { "application/json, text/event-stream" };
+        let mut head = format!("{method} {path} HTTP/1.1\r\nHost: {authority}\r\nAccept: {accept}\r\n");
+        if method == "POST" {
+            head.push_str("Content-Type: application/json\r\n");
+        }
+        if self.era == Era::Modern || self.session.is_some() {
+            head.push_str(&format!("MCP-Protocol-Version: {}\r\n", self.era.version()));
+        }
+        head.extend(self.session.iter().map(|session| format!("Mcp-Session-Id: {session}\r\n")));
+        head.extend(token.iter().map(|token| format!("Authorization: Bearer {token}\r\n")));
+        head + more + "\r\n"
+    }
+}
+
+fn client_info() -> Value {
+    json!({"name": "toolway-load", "version": env!("CARGO_PKG_VERSION")})
+}
+
+#[cfg(test)]
+mod tests;

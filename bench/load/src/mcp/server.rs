@@ -1,0 +1,157 @@
+//! The bare MCP server: `rmcp` as it comes, with no delay on its sockets, and tools that give back what they are given.
+//! It stands behind the gateway, and it is what the gateway is compared with. A process of its own, so that its memory
+//! and its CPU time are its own.
+
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::serve::ListenerExt;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
+    PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+};
+use rmcp::service::RequestContext;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+use serde_json::{Map, Value, json};
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+
+use super::Plan;
+use super::request::Endpoint;
+use super::stage::workers;
+use crate::error::{During, Result};
+use crate::gateway::{authority_when_ready, data_folder};
+use crate::process::{Process, Program};
+use crate::report::say;
+
+/// Where it speaks MCP.
+const PATH: &str = "/mcp";
+
+/// The server as a process.
+#[derive(Debug)]
+pub(crate) struct BareServer {
+    authority: String,
+    process: Process,
+    _folder: TempDir,
+}
+
+impl BareServer {
+    /// Starts one with so many tools, for so many connections.
+    pub(crate) async fn start(plan: &Plan, tools: usize, connections: usize) -> Result<Self> {
+        let folder = data_folder()?;
+        let (workers, tools) = (workers(&plan.gateway).to_string(), tools.to_string());
+        let args = ["mcp-server", "--workers", &workers, "--tools", &tools];
+        let files = u64::try_from(connections + 200).unwrap_or(u64::MAX);
+        let mut program = Program::myself("mcp-server", &args, folder.path(), files)?;
+        if let Some(path) = &plan.server {
+            program.path.clone_from(path);
+        }
+        let mut process = Process::start(&program)?;
+        let authority = authority_when_ready(&mut process).await?;
+        Ok(Self { authority, process, _folder: folder })
+    }
+
+    /// Where it speaks MCP.
+    pub(crate) fn endpoint(&self) -> Endpoint {
+        Endpoint { authority: self.authority.clone(), path: PATH.to_owned(), token: None }
+    }
+
+    /// The same as an address.
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}{PATH}", self.authority)
+    }
+
+    /// Its process id.
+    pub(crate) fn pid(&self) -> u32 {
+        self.process.pid()
+    }
+
+    /// Ends it.
+    pub(crate) async fn kill(self) -> Result<()> {
+        self.process.kill().await
+    }
+}
+
+/// The name of the tool with this number.
+pub(crate) fn tool_name(number: usize) -> String {
+    format!("echo_{number:04}")
+}
+
+/// Runs the server until standard input ends.
+pub(crate) fn serve_process(workers: usize, tools: usize) -> Result<()> {
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime =
+        runtime.worker_threads(workers).enable_all().build().during("starting the MCP server's runtime")?;
+    runtime.block_on(async {
+        let what = "serving MCP";
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.during(what)?;
+        let authority = listener.local_addr().during(what)?;
+        // A socket that can't be set up so is still served; the figures would show it.
+        let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
+        let serving = axum::serve(listener, router(tools));
+        let mut input = crate::held::input_lines();
+        say(&json!({"event": "ready", "url": format!("http://{authority}")}).to_string())?;
+        tokio::select! {
+            result = async { serving.await } => result.during(what),
+            () = async { while input.recv().await.is_some() {} } => Ok(()),
+        }
+    })
+}
+
+fn router(tools: usize) -> Router {
+    let tools: Arc<[Tool]> = (0..tools).map(tool).collect();
+    let make = move || Ok(Bare { tools: Arc::clone(&tools) });
+    let sessions = Arc::new(LocalSessionManager::default());
+    let service = StreamableHttpService::new(make, sessions, StreamableHttpServerConfig::default());
+    Router::new().route_service(PATH, service)
+}
+
+/// A tool as programs describe theirs.
+fn tool(number: usize) -> Tool {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "text": {"type": "string", "description": "What is to be given back, as it is"},
+            "limit": {"type": "integer", "minimum": 1, "maximum": 100, "description": "How many at most"},
+            "order": {"type": "string", "enum": ["newest", "oldest", "best"]},
+        },
+        "required": ["text"],
+    });
+    let schema: Map<String, Value> = schema.as_object().cloned().unwrap_or_default();
+    let description = format!("Gives back the text that it is given. It is number {number} of its kind.");
+    Tool::new(tool_name(number), description, Arc::new(schema))
+}
+
+struct Bare {
+    tools: Arc<[Tool]>,
+}
+
+impl ServerHandler for Bare {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(Implementation::new("toolway-load", env!("CARGO_PKG_VERSION")))
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> std::result::Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.tools.to_vec()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> std::result::Result<CallToolResponse, ErrorData> {
+        let text = request.arguments.as_ref().and_then(|arguments| arguments.get("text")?.as_str());
+        match text {
+            Some(text) => Ok(CallToolResult::success(vec![ContentBlock::text(text)]).into()),
+            None => Err(ErrorData::invalid_params("there is no text to give back", None)),
+        }
+    }
+}
