@@ -26,6 +26,11 @@ def environment(**more: str) -> dict:
 
 async def run_node(script: str, *args: str, timeout: float = 60, **env: str) -> None:
     """Runs a script to its end; it must succeed."""
+    await node_output(script, *args, timeout=timeout, **env)
+
+
+async def node_output(script: str, *args: str, timeout: float = 60, **env: str) -> str:
+    """What a script that must succeed writes."""
     process = await asyncio.create_subprocess_exec(
         node(),
         script,
@@ -42,3 +47,4 @@ async def run_node(script: str, *args: str, timeout: float = 60, **env: str) -> 
         if process.returncode is None:
             process.kill()
     assert process.returncode == 0, output.decode(errors="replace")
+    return output.decode()
