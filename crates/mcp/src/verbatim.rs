@@ -76,7 +76,7 @@ impl Verbatim {
         let is_plain = json.contains([QUOTE, BACKSLASH]);
         marked.push(if is_plain { PLAIN } else { REPLACED });
         let mut rest = json;
-        while let Some(at) = rest.find(|c: char| matches!(c, '\n' | '\r' | '\t' | '"' | '\\')) {
+        while let Some(at) = rest.find(['\n', '\r', '\t', '"', '\\']) {
             let (before, found) = rest.split_at(at);
             marked.push_str(before);
             marked.push(match found.as_bytes().first() {

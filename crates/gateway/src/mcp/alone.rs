@@ -9,7 +9,7 @@ use toolway_mcp::definition::ServerDefinition;
 use toolway_mcp::upstream::{UpstreamParts, UpstreamSettings, Upstreams};
 use toolway_types::{Clock, Slug};
 
-use super::sign_in::{self, SignInParts};
+use super::sign_in::{self, DefinitionOf, SignInParts};
 use super::{FOLDER, NamedSecrets, environment, http_maker};
 use crate::settings::Settings;
 use crate::toolbox::{KeptSecrets, ToolSurroundings};
@@ -25,7 +25,7 @@ pub struct AloneParts<'a> {
     /// The wall clock.
     pub clock: Arc<dyn Clock>,
     /// What the owner says of a server.
-    pub definition: Arc<dyn Fn(&Slug) -> Option<ServerDefinition> + Send + Sync>,
+    pub definition: DefinitionOf,
 }
 
 /// None yet; [`Upstreams::apply`] connects to some.

@@ -26,6 +26,9 @@ const KEYRING_NAME: &str = "mcp-tokens";
 /// Keeps a secret in the keyring under a name, or says in words why it can't.
 pub type KeepInKeyring = Arc<dyn Fn(&str, &SecretString) -> Result<(), String> + Send + Sync>;
 
+/// What the owner says of a server; none of one that there is not.
+pub type DefinitionOf = Arc<dyn Fn(&Slug) -> Option<ServerDefinition> + Send + Sync>;
+
 /// What signing in works with.
 pub struct SignInParts<'a> {
     /// The folder with all that is kept.
@@ -37,7 +40,7 @@ pub struct SignInParts<'a> {
     /// The wall clock.
     pub clock: Arc<dyn Clock>,
     /// What the owner says of a server.
-    pub definition: Arc<dyn Fn(&Slug) -> Option<ServerDefinition> + Send + Sync>,
+    pub definition: DefinitionOf,
     /// Where a new key can be kept in a keyring.
     pub keyring: Option<KeepInKeyring>,
     /// Where there is a person to sign in.

@@ -394,3 +394,85 @@ async fn an_unknown_version_is_refused_with_those_that_there_are() {
     assert_eq!(refused.json()["error"]["code"], -32022, "{refused:?}");
     assert!(refused.body.contains("2026-07-28"), "{refused:?}");
 }
+
+/// A client that knows tasks.
+fn tasks() -> Value {
+    json!({"extensions": {"io.modelcontextprotocol/tasks": {}}, "elicitation": {"form": {}}})
+}
+
+/// How a task stands once it is none of these.
+async fn task_beyond(client: &mut Client<'_>, id: &Value, stages: &[&str]) -> Value {
+    let beyond = async {
+        loop {
+            let task = result(&client.ask("tasks/get", json!({"taskId": id})).await).clone();
+            if !stages.iter().any(|stage| task["status"] == *stage) {
+                return task;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(20), beyond).await.expect("in time")
+}
+
+#[tokio::test]
+async fn a_call_that_outlasts_its_request_becomes_a_task_and_its_result_stays_as_it_was_written() {
+    let bench = Bench::new().await;
+    let mut device = device(&bench, json!([{"name": "slow"}])).await;
+    let token = bench.token("client").await.token;
+    let mut client = Client::with(&bench, "/mcp", &token, Era::Modern, tasks()).await;
+    let made = result(&client.ask("tools/call", json!({"name": "phone__slow"})).await).clone();
+    assert_eq!((&made["resultType"], &made["status"]), (&json!("task"), &json!("working")), "{made}");
+    let id = &made["taskId"];
+    assert_eq!(made["createdAt"], "2023-11-14T22:13:20.000Z");
+    // Another's token does not see it.
+    let other = bench.token("client").await.token;
+    let mut stranger = Client::with(&bench, "/mcp", &other, Era::Modern, tasks()).await;
+    for method in ["tasks/get", "tasks/cancel"] {
+        assert_eq!(stranger.ask(method, json!({"taskId": id})).await["error"]["code"], -32602);
+    }
+    device.answer("done").await;
+    let task = task_beyond(&mut client, id, &["working"]).await;
+    assert_eq!(task["status"], "completed", "{task}");
+    assert_eq!(task["result"]["content"], json!([{"type": "text", "text": "done"}]), "{task}");
+}
+
+#[tokio::test]
+async fn a_task_that_is_cancelled_ends_its_call() {
+    let bench = Bench::new().await;
+    let mut device = device(&bench, json!([{"name": "slow"}])).await;
+    let token = bench.token("client").await.token;
+    let mut client = Client::with(&bench, "/mcp", &token, Era::Modern, tasks()).await;
+    let made = result(&client.ask("tools/call", json!({"name": "phone__slow"})).await).clone();
+    client.ask("tasks/cancel", json!({"taskId": made["taskId"]})).await;
+    let task = task_beyond(&mut client, &made["taskId"], &["working"]).await;
+    assert_eq!(task["status"], "cancelled", "{task}");
+    device.until("tool_call_request").await;
+    let told = device.until("tool_call_cancel").await;
+    assert_eq!(told["reason"], "cancelled", "{told}");
+}
+
+#[tokio::test]
+async fn what_a_task_asks_is_answered_in_the_task() {
+    let (bench, probe, token) = asking().await;
+    let mut client = Client::with(&bench, "/mcp", &token, Era::Modern, tasks()).await;
+    let made = result(&client.ask("tools/call", json!({"name": "desk__locate"})).await).clone();
+    assert_eq!(made["resultType"], "task", "{made}");
+    let id = &made["taskId"];
+    let task = task_beyond(&mut client, id, &["working"]).await;
+    assert_eq!(task["status"], "input_required", "{task}");
+    assert_eq!(task["inputRequests"]["consent"]["method"], "elicitation/create");
+    assert_eq!(probe.runs(), 0);
+    let answers = json!({"taskId": id, "inputResponses": consent("allow")});
+    assert!(client.ask("tasks/update", answers).await["error"].is_null());
+    let task = task_beyond(&mut client, id, &["working", "input_required"]).await;
+    assert_eq!((&task["status"], probe.runs()), (&json!("completed"), 1), "{task}");
+}
+
+#[tokio::test]
+async fn who_does_not_know_tasks_is_given_none() {
+    let bench = Bench::new().await;
+    let token = bench.token("client").await.token;
+    let mut client = Client::at(&bench, "/mcp", &token, Era::Modern).await;
+    let refused = client.ask("tasks/get", json!({"taskId": "x"})).await;
+    assert_eq!(refused["error"]["code"], -32021, "{refused}");
+}

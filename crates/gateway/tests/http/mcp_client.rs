@@ -84,11 +84,6 @@ impl<'b> Client<'b> {
         self.send(method, &params.to_string()).await.body
     }
 
-    /// A request and all messages that came for it.
-    pub(crate) async fn all(&mut self, method: &str, params: Value) -> Vec<Value> {
-        messages(&self.send(method, &params.to_string()).await)
-    }
-
     /// A request and the HTTP answer.
     pub(crate) async fn send(&mut self, method: &str, params: &str) -> Answer {
         let id = self.next;

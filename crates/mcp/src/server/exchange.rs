@@ -149,9 +149,10 @@ impl Exchange {
                 Ok(state) => {
                     return Ok(Answer::Input(InputRequiredResult::new(Some(requests), Some(state))));
                 }
-                Err((back, pending)) => {
-                    pending.answered(&back.visitor, Err(NoAnswer::TooMany));
-                    self = back;
+                Err(back) => {
+                    let (exchange, pending) = *back;
+                    pending.answered(&exchange.visitor, Err(NoAnswer::TooMany));
+                    self = exchange;
                 }
             }
         }

@@ -69,14 +69,14 @@ impl Parking {
         self: &Arc<Self>,
         mut exchange: Exchange,
         pending: Pending,
-    ) -> Result<String, (Exchange, Pending)> {
+    ) -> Result<String, Box<(Exchange, Pending)>> {
         let (done, is_done) = oneshot::channel();
         let mut waiting = self.waiting.lock();
         let principal = &exchange.visitor.caller.principal.id;
         let mine =
             waiting.values().filter(|(other, _)| other.visitor.caller.principal.id == *principal).count();
         if waiting.len() >= MOST || mine >= MOST_OF_ONE {
-            return Err((exchange, pending));
+            return Err(Box::new((exchange, pending)));
         }
         // 244 random bits in two version 4 UUIDs.
         let word = format!("{}{}", uuid::Uuid::new_v4().simple(), uuid::Uuid::new_v4().simple());

@@ -61,6 +61,10 @@ async fn program(upstream: &Arc<Upstream>, command: String, is_old: &mut bool) -
     let base = parts.environment.iter().filter(|(name, _)| !definition.env.contains_key(*name));
     let base = base.map(|(name, value)| (name.clone(), value.clone().into()));
     let folder = definition.cwd.as_deref().map_or_else(PathBuf::new, PathBuf::from);
+    if definition.cwd.is_none() {
+        // Where nothing is said it is the gateway's own folder. That it can't be made is said where it is missing.
+        let _ = tokio::fs::create_dir_all(&parts.folder).await;
+    }
     let launch = Launch {
         command,
         args: definition.args.clone(),
