@@ -3,12 +3,13 @@ HTTP and over `toolway mcp`, in both eras of MCP, on the tools of a device. (doc
 
 import asyncio
 import json
-from types import SimpleNamespace
 
 import pytest
 from conftest import PATIENT
+from gateway_process import binary
 from mcp_clients import CLIENTS, stdio_command
-from toolway_client import tool, unique
+from node_process import environment, node_output
+from toolway_client import eventually, tool, unique
 
 SETTINGS = {
     "limits": PATIENT,
@@ -132,3 +133,48 @@ async def test_every_client_uses_the_tools_of_a_device(phone, client, transport,
 
     assert named["late"] in seen["grown"]
     assert text(seen["late"]) == "in time"
+
+
+async def inspected(net, tmp_path, only: str) -> str:
+    """All that the inspector's strict mode says of the tools of a source, the list itself first."""
+    command = stdio_command(net.gw, "--only", only)
+    inspector = ["node_modules/.bin/mcp-inspector", "--cli", "--strict"]
+    return await node_output(*inspector, *command, "--method", "tools/list", HOME=str(tmp_path))
+
+
+async def test_the_inspector_finds_nothing_to_complain_of_in_the_built_in_tools(net, tmp_path):
+    output = await inspected(net, tmp_path, "builtin/*")
+    names = {entry["name"] for entry in json.loads(output)["tools"]}
+    assert {"get_current_time", "read_file"} <= names
+
+
+async def test_the_inspector_finds_no_error_in_a_computers_tools(net, tmp_path):
+    name, token = unique("computer"), tmp_path / "token"
+    token.write_text(await net.pair("device"))
+    token.chmod(0o600)
+    command = [binary(), "device", "--gateway", net.gw.url, "--token-file", str(token), "--name", name]
+    computer = await asyncio.create_subprocess_exec(
+        *command,
+        "--data-dir",
+        str(tmp_path / "data"),
+        env=environment(),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    try:
+
+        async def connected():
+            return await net.names(name)
+
+        assert await eventually(connected)
+        output = await inspected(net, tmp_path, f"{name}/*")
+        listed, end = json.JSONDecoder().raw_decode(output)
+        assert all(entry["name"].startswith(f"{name}__") for entry in listed["tools"]) and listed["tools"]
+        # What may be null says so by a list of types, which is told to be less portable. Nothing else is told.
+        said = output[end:]
+        assert not said.strip() or "0 errors," in said, said
+        assert said.count("Issue: ") == said.count("Issue: `type` is an array"), said
+    finally:
+        computer.terminate()
+        await computer.wait()
