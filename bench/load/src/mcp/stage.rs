@@ -82,7 +82,7 @@ impl Stage {
         let token = gateway.token("client", "load").await?;
         let mut devices = Devices::new();
         let names = join_devices(&gateway, "load", 1, false, &mut devices).await?;
-        let name = names.first().and_then(|name| name.split_once("__")).map(|(slug, tool)| (slug, tool));
+        let name = names.first().and_then(|name| name.split_once("__"));
         let Some((device, device_tool)) = name else { return unexpected("a device without tools") };
         let proxy = match &plan.proxy {
             Some(path) => Some(Proxy::start(path, &one).await?),

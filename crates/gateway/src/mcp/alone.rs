@@ -5,9 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use toolway_core::{Registry, SpecCache};
-use toolway_mcp::definition::ServerDefinition;
 use toolway_mcp::upstream::{UpstreamParts, UpstreamSettings, Upstreams};
-use toolway_types::{Clock, Slug};
+use toolway_types::Clock;
 
 use super::sign_in::{self, DefinitionOf, SignInParts};
 use super::{FOLDER, NamedSecrets, environment, http_maker};

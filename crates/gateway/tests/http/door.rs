@@ -348,7 +348,11 @@ async fn pages_of_listed_sites_may_use_it_as_openais_library_does() {
     let answer = it.bench.raw("OPTIONS", PATH, &asking("https://app.example.org"), "").await;
     assert_eq!(answer.status, 204);
     let allowed = answer.header("access-control-allow-headers").unwrap();
-    assert_eq!(allowed, "authorization, content-type, x-pairing-code, X-Stainless-Lang, x-stainless-os");
+    assert_eq!(
+        allowed,
+        "authorization, content-type, x-pairing-code, last-event-id, mcp-method, mcp-name, mcp-protocol-version, \
+         mcp-session-id, X-Stainless-Lang, x-stainless-os"
+    );
     assert_eq!(answer.header("access-control-allow-origin"), Some("https://app.example.org"));
     assert_eq!(it.bench.raw("OPTIONS", PATH, &asking("https://evil.example.org"), "").await.status, 403);
 }

@@ -120,7 +120,8 @@ impl<'b> Client<'b> {
         headers.push(("Content-Type".to_owned(), "application/json".to_owned()));
         if self.era == Era::Modern {
             headers.push(("Mcp-Method".to_owned(), said["method"].as_str().unwrap_or_default().to_owned()));
-            let name = said["params"]["name"].as_str().or(said["params"]["uri"].as_str());
+            let params = &said["params"];
+            let name = params["name"].as_str().or(params["uri"].as_str()).or(params["taskId"].as_str());
             headers.extend(name.map(|name| ("Mcp-Name".to_owned(), name.to_owned())));
         }
         self.bench.raw("POST", &self.path, &headers, body).await

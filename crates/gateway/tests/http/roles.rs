@@ -48,6 +48,15 @@ fn table() -> Vec<Row> {
             body: Some(json!({"decision": "granted"})),
             ..row("POST", "/api/approvals/{id}", CALLERS, 404)
         },
+        row("GET", "/api/mcp/servers", OWNER, 200),
+        row("GET", "/api/mcp/servers/{name}", OWNER, 404),
+        Row {
+            id: "made",
+            body: Some(json!({"url": "http://127.0.0.1:9/mcp", "disabled": true})),
+            ..row("PUT", "/api/mcp/servers/{name}", OWNER, 201)
+        },
+        row("POST", "/api/mcp/servers/{name}/reconnect", OWNER, 404),
+        row("DELETE", "/api/mcp/servers/{name}", OWNER, 404),
         row("GET", "/api/grants", OWNER, 200),
         Row { body: Some(json!({"tool": "nothing/*"})), ..row("POST", "/api/grants", OWNER, 201) },
         row("DELETE", "/api/grants/{id}", OWNER, 404),
