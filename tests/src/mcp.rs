@@ -215,16 +215,20 @@ pub struct Client {
     version: String,
     session: Option<String>,
     next_id: u64,
-    /// What it says that it can do.
-    pub capabilities: Value,
+    capabilities: Value,
     /// The level of log messages that it wants with each request of version 2026-07-28.
     pub log_level: Option<&'static str>,
 }
 
 impl Client {
-    /// Connects; gives what the server said of itself too.
+    /// Connects, and says that it can be asked anything; gives what the server said of itself too.
     pub async fn connect(place: Place, version: &str) -> (Self, Exchange) {
-        let capabilities = json!({"elicitation": {}, "sampling": {}, "roots": {}});
+        let capabilities = json!({"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}});
+        Self::connect_as(place, version, capabilities).await
+    }
+
+    /// Connects with these capabilities.
+    pub async fn connect_as(place: Place, version: &str, capabilities: Value) -> (Self, Exchange) {
         let mut client = Self {
             place,
             version: version.to_owned(),
