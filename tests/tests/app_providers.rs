@@ -19,7 +19,7 @@ use toolway_device::Running;
 use toolway_tests::caller::Caller;
 use toolway_tests::process::{Folder, Gateway};
 use toolway_tests::proxy::Proxy;
-use toolway_tests::{device, until};
+use toolway_tests::{device, mcp, until};
 
 type Answer = Result<Option<Bundle>, CallFailure>;
 
@@ -87,7 +87,7 @@ impl AuthorizationPrompt for User {
 /// A phone at a gateway.
 struct Phone {
     folder: Folder,
-    _gateway: Gateway,
+    gateway: Gateway,
     way: Proxy,
     host: MemoryHost,
     _device: Running,
@@ -116,17 +116,17 @@ impl Phone {
             options: Options::default(),
         });
         let caller = Caller::connect(gateway.address(), &gateway.token).await;
-        Self { folder, _gateway: gateway, way, host, _device: device, _bridge: bridge, caller }
+        Self { folder, gateway, way, host, _device: device, _bridge: bridge, caller }
     }
 
     /// Waits until the gateway lists these tools.
-    async fn lists(&self, names: &[&str]) {
+    async fn lists(&self, names: &[impl AsRef<str>]) {
         until("the list", async || {
             let tools = self.folder.json(&["tools", "list"]).await;
             let of_phone = tools["tools"].as_array().unwrap().iter().filter(|tool| tool["source"] == "phone");
             let listed: Vec<String> =
                 of_phone.map(|tool| tool["name"].as_str().unwrap().to_owned()).collect();
-            (listed == names).then_some(())
+            listed.iter().eq(names.iter().map(AsRef::as_ref)).then_some(())
         })
         .await;
     }
@@ -183,6 +183,49 @@ async fn apps_are_listed_shown_called_replaced_and_removed() {
     phone.lists(&["phone__finance__get_rates", "phone__weather__get_weather_forecast"]).await;
     phone.host.remove("com.example.weather");
     phone.lists(&["phone__finance__get_rates"]).await;
+}
+
+/// To an MCP client of either era an app's tools are tools like any other.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn apps_are_listed_to_mcp_clients_and_called_by_them() {
+    let entry = Entry::McpMimeType { authorities: "com.example.weather.mcptool".into() };
+    let apps = vec![
+        App::cetp("com.example.finance", finance).label("Finance"),
+        App::new("com.example.weather", "com.example.weather.mcptool", entry, weather).label("Weather"),
+    ];
+    let phone = Phone::with(apps, Arc::default()).await;
+    let names =
+        ["finance__get_portfolio_holdings", "finance__get_transactions", "weather__get_weather_forecast"];
+    phone.lists(&names.map(|name| format!("phone__{name}"))).await;
+    for version in [mcp::MODERN, mcp::LEGACY[2]] {
+        for (path, prefix) in [("mcp", "phone__"), ("mcp/sources/phone", "")] {
+            let url = format!("http://{}/{path}", phone.gateway.address());
+            let (mut client, _) =
+                mcp::Client::connect(mcp::Place::of(&url, Some(&phone.gateway.token)), version).await;
+            let listed = client.list("tools/list", "tools").await;
+            let listed: Vec<Json> = listed.iter().map(|tool| serde_json::from_str(tool).unwrap()).collect();
+            let of_phone: Vec<&str> = listed
+                .iter()
+                .filter_map(|tool| tool["name"].as_str())
+                .filter(|name| path != "mcp" || name.starts_with("phone__"))
+                .collect();
+            assert_eq!(of_phone, names.map(|name| format!("{prefix}{name}")), "{version} {path}");
+            let call = |name: &str, arguments: Json| json!({"name": format!("{prefix}{name}"), "arguments": arguments});
+            let held =
+                client.request("tools/call", call(names[0], json!({"account_type": "fund"}))).await.json();
+            let text = held["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{held}"));
+            assert_eq!(
+                serde_json::from_str::<Json>(text).unwrap(),
+                json!([{"symbol": "VWCE", "quantity": 12.5}])
+            );
+            let wrong =
+                client.request("tools/call", call(names[0], json!({"account_type": "cash"}))).await.json();
+            assert_eq!(wrong["isError"], true, "{wrong}");
+            let forecast = call(names[2], json!({"location": "Ulm", "days": 3}));
+            let said = client.request("tools/call", forecast).await.json();
+            assert_eq!(said["content"][0]["text"], r#"Map([("days", "3"), ("location", "Ulm")])"#, "{said}");
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -265,7 +308,7 @@ async fn an_app_that_could_not_be_reached_is_asked_again_at_the_next_connection(
             .then(|| assert!(row["reason"].as_str().unwrap().contains("Unknown authority")))
     })
     .await;
-    phone.lists(&[]).await;
+    phone.lists(&[] as &[&str]).await;
     there.store(true, Ordering::SeqCst);
     phone.way.cut();
     phone.way.heal();
