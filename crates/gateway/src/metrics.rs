@@ -16,7 +16,6 @@ use toolway_core::ClosedCall;
 use toolway_types::{Code, Outcome};
 use toolway_wire::from_gateway::ResultStatus;
 
-
 /// Upper bounds of the classes of call durations, in seconds: 100 µs to an hour.
 const DURATIONS: &[f64] = &[
     0.0001, 0.000_25, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,

@@ -107,7 +107,10 @@ impl App {
         self.sources.reload().await?;
         self.toolbox.reload().await;
         if let Err(problems) = self.mcp.definitions.reload().await {
-            tracing::warn!(problems = problems.len(), "the file of MCP servers can't be used; what stood before stands");
+            tracing::warn!(
+                problems = problems.len(),
+                "the file of MCP servers can't be used; what stood before stands"
+            );
         }
         self.rules.reload().await?;
         self.chat.reload().await?;

@@ -335,7 +335,15 @@ fn mcp_servers_are_checked_and_named() {
     let keys: Vec<_> = found.iter().map(|(key, _)| key.as_str()).collect();
     assert_eq!(
         keys,
-        ["mcp.servers.Own", "mcp.servers.web.headers.Host", "mcp.sessions", "mcp.session_idle_s", "mcp.list_s"]
+        [
+            "mcp.servers.Own",
+            "mcp.servers.web.headers.Host",
+            "mcp.sessions",
+            "mcp.session_idle_s",
+            "mcp.list_s"
+        ]
     );
-    assert!(Settings::counts_at_once("mcp.servers.time.command") && !Settings::counts_at_once("mcp.sessions"));
+    assert!(
+        Settings::counts_at_once("mcp.servers.time.command") && !Settings::counts_at_once("mcp.sessions")
+    );
 }

@@ -123,7 +123,7 @@ async fn print(args: &InstallArgs, context: &Context) -> Done {
     let made = make_token(args, context).await?;
     let desktop = Desktop::named(&args.client);
     let table = desktop.map_or("mcpServers", Desktop::table);
-    let entry = desktop.unwrap_or(Desktop::ClaudeDesktop).entry(&program, &words);
+    let entry = desktop.unwrap_or(Desktop::Claude).entry(&program, &words);
     let file = desktop.and_then(|desktop| desktop.file(&context.environment));
     let whole = json!({ table: { NAME: entry } });
     if context.printer.json {

@@ -12,14 +12,14 @@ const CLAUDE_FILE: &str = "claude_desktop_config.json";
 /// A client whose own file is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Desktop {
-    ClaudeDesktop,
+    Claude,
     ClaudeCode,
     Cursor,
     VsCode,
 }
 
 impl Desktop {
-    pub(super) const ALL: [Self; 4] = [Self::ClaudeDesktop, Self::ClaudeCode, Self::Cursor, Self::VsCode];
+    pub(super) const ALL: [Self; 4] = [Self::Claude, Self::ClaudeCode, Self::Cursor, Self::VsCode];
 
     /// By its name.
     pub(super) fn named(name: &str) -> Option<Self> {
@@ -29,7 +29,7 @@ impl Desktop {
     /// Its name in commands.
     pub(super) fn name(self) -> &'static str {
         match self {
-            Self::ClaudeDesktop => "claude-desktop",
+            Self::Claude => "claude-desktop",
             Self::ClaudeCode => "claude-code",
             Self::Cursor => "cursor",
             Self::VsCode => "vscode",
@@ -39,7 +39,7 @@ impl Desktop {
     /// Its name for people.
     pub(super) fn title(self) -> &'static str {
         match self {
-            Self::ClaudeDesktop => "Claude Desktop",
+            Self::Claude => "Claude Desktop",
             Self::ClaudeCode => "Claude Code",
             Self::Cursor => "Cursor",
             Self::VsCode => "VS Code",
@@ -57,7 +57,7 @@ impl Desktop {
     /// Its file for all of this person's work.
     pub(super) fn file(self, environment: &Environment) -> Option<PathBuf> {
         Some(match self {
-            Self::ClaudeDesktop => {
+            Self::Claude => {
                 let packaged = environment.absolute("LOCALAPPDATA").filter(|_| cfg!(windows));
                 let folder = match packaged.and_then(|local| packaged_claude(&local)) {
                     Some(folder) => folder,
@@ -77,7 +77,7 @@ impl Desktop {
     /// An entry as it takes one.
     pub(super) fn entry(self, command: &str, args: &[String]) -> Value {
         match self {
-            Self::ClaudeDesktop | Self::Cursor => json!({"command": command, "args": args}),
+            Self::Claude | Self::Cursor => json!({"command": command, "args": args}),
             Self::ClaudeCode | Self::VsCode => json!({"type": "stdio", "command": command, "args": args}),
         }
     }
@@ -85,7 +85,7 @@ impl Desktop {
     /// What is left to be done once its file has changed.
     pub(super) fn after(self) -> &'static str {
         match self {
-            Self::ClaudeDesktop => "quit Claude Desktop and start it again: it reads the file when it starts",
+            Self::Claude => "quit Claude Desktop and start it again: it reads the file when it starts",
             Self::ClaudeCode => "start a new session of Claude Code; /mcp there shows how it stands",
             Self::Cursor => "Cursor shows it under Settings, MCP; switch it on there if it is off",
             Self::VsCode => "in VS Code, `MCP: List Servers` shows it; it asks once whether you trust it",

@@ -141,7 +141,7 @@ impl<'a> Bridge<'a> {
                 Event::Line(None) | Event::Stop => self.client_is_done(),
                 Event::Connected(Ok(connection)) => self.connected(connection),
                 Event::Connected(Err(failure)) => self.not_connected(failure)?,
-                Event::Heard(Heard::Text(text)) => match self.session.from_gateway(&text) {
+                Event::Heard(Heard::Text(text)) => match self.session.of_gateway(&text) {
                     Ok(passed) => {
                         self.to_gateway.extend(passed.to_gateway);
                         self.to_client.extend(passed.to_client);
@@ -239,7 +239,7 @@ impl<'a> Bridge<'a> {
                         self.to_client.extend(message::all_failed(&line, &failure));
                         continue;
                     }
-                    self.to_gateway.extend(self.session.from_client(&line));
+                    self.to_gateway.extend(self.session.of_client(&line));
                 }
             }
             Gateway::NotThere { since, .. } if !self.waiting.is_empty() && since.elapsed() >= ANEW => {

@@ -132,10 +132,10 @@ pub(super) fn parts(text: &str) -> Vec<&str> {
 
 /// A notification.
 pub(super) fn notification(method: &str, params: Option<Value>) -> String {
-    let mut message = json!({"jsonrpc": "2.0", "method": method});
-    if let Some(params) = params {
-        message["params"] = params;
-    }
+    let message = match params {
+        Some(params) => json!({"jsonrpc": "2.0", "method": method, "params": params}),
+        None => json!({"jsonrpc": "2.0", "method": method}),
+    };
     message.to_string()
 }
 

@@ -81,7 +81,7 @@ impl Session {
     }
 
     /// The client says something.
-    pub(super) fn from_client(&mut self, text: &str) -> Option<String> {
+    pub(super) fn of_client(&mut self, text: &str) -> Option<String> {
         let is_batch = text.trim_start().starts_with('[');
         let parts: Vec<String> =
             message::parts(text).into_iter().filter_map(|part| self.part_from_client(part)).collect();
@@ -135,7 +135,7 @@ impl Session {
     ///
     /// # Errors
     /// Where it can't be told what the last one knew.
-    pub(super) fn from_gateway(&mut self, text: &str) -> Done<Passed> {
+    pub(super) fn of_gateway(&mut self, text: &str) -> Done<Passed> {
         let mut passed = Passed::default();
         if text.starts_with('[') {
             for part in message::parts(text) {
@@ -317,10 +317,10 @@ impl Session {
 
 fn cancelled(id: &Id, reason: Option<Value>) -> String {
     let id: Value = serde_json::from_str(id.json()).unwrap_or_default();
-    let mut params = json!({ "requestId": id });
-    if let Some(reason) = reason {
-        params["reason"] = reason;
-    }
+    let params = match reason {
+        Some(reason) => json!({ "requestId": id, "reason": reason }),
+        None => json!({ "requestId": id }),
+    };
     message::notification("notifications/cancelled", Some(params))
 }
 

@@ -14,7 +14,7 @@ fn files_are_where_each_client_has_them() {
     let place = |desktop: Desktop, variables: &[(&str, &str)]| {
         desktop.file(&Environment::with(variables, Some("/home/ada"))).unwrap().display().to_string()
     };
-    assert_eq!(place(Desktop::ClaudeDesktop, &[]), "/home/ada/.config/Claude/claude_desktop_config.json");
+    assert_eq!(place(Desktop::Claude, &[]), "/home/ada/.config/Claude/claude_desktop_config.json");
     assert_eq!(place(Desktop::ClaudeCode, &[]), "/home/ada/.claude.json");
     assert_eq!(place(Desktop::ClaudeCode, &[("CLAUDE_CONFIG_DIR", "/c")]), "/c/.claude.json");
     assert_eq!(place(Desktop::Cursor, &[]), "/home/ada/.cursor/mcp.json");
@@ -30,7 +30,7 @@ fn files_are_where_each_client_has_them() {
         desktop.file(&Environment::with(&[], Some("/Users/ada"))).unwrap().display().to_string()
     };
     let support = "/Users/ada/Library/Application Support";
-    assert_eq!(place(Desktop::ClaudeDesktop), format!("{support}/Claude/claude_desktop_config.json"));
+    assert_eq!(place(Desktop::Claude), format!("{support}/Claude/claude_desktop_config.json"));
     assert_eq!(place(Desktop::ClaudeCode), "/Users/ada/.claude.json");
     assert_eq!(place(Desktop::Cursor), "/Users/ada/.cursor/mcp.json");
     assert_eq!(place(Desktop::VsCode), format!("{support}/Code/User/mcp.json"));

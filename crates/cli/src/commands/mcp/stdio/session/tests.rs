@@ -19,16 +19,16 @@ fn value(text: &str) -> Value {
 fn begun() -> Session {
     let mut session = Session::default();
     assert!(session.greeting().is_empty(), "the first gateway is told nothing that it is not asked");
-    assert_eq!(session.from_client(INITIALIZE).as_deref(), Some(INITIALIZE));
+    assert_eq!(session.of_client(INITIALIZE).as_deref(), Some(INITIALIZE));
     passes(&mut session, &welcome("0", "2025-11-25"));
-    assert_eq!(session.from_client(INITIALIZED).as_deref(), Some(INITIALIZED));
+    assert_eq!(session.of_client(INITIALIZED).as_deref(), Some(INITIALIZED));
     session
 }
 
 /// The gateway's message reaches the client as it is.
 #[track_caller]
 fn passes(session: &mut Session, text: &str) {
-    let passed = session.from_gateway(text).unwrap();
+    let passed = session.of_gateway(text).unwrap();
     assert_eq!(passed, Passed { to_gateway: Vec::new(), to_client: vec![text.to_owned()] });
 }
 
@@ -44,12 +44,12 @@ fn result(id: &str) -> String {
 fn on_one_connection_everything_passes_as_it_is() {
     let mut session = begun();
     let call = request("1", "tools/call", r#"{"name":"x","arguments":{"b":1.0,"a":2}}"#);
-    assert_eq!(session.from_client(&call).as_deref(), Some(call.as_str()));
+    assert_eq!(session.of_client(&call).as_deref(), Some(call.as_str()));
     assert!(!session.is_quiet());
     let asks = request("0", "elicitation/create", r#"{"message":"may it?"}"#);
     passes(&mut session, &asks);
     let answer = r#"{"jsonrpc":"2.0","id":0,"result":{"action":"accept"}}"#;
-    assert_eq!(session.from_client(answer).as_deref(), Some(answer));
+    assert_eq!(session.of_client(answer).as_deref(), Some(answer));
     passes(
         &mut session,
         r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}"#,
@@ -59,16 +59,16 @@ fn on_one_connection_everything_passes_as_it_is() {
     // What is no message is for the gateway to complain of.
     for odd in ["nothing of ours", "[]", r#"{"id":1}"#] {
         let expected = if odd == "[]" { None } else { Some(odd) };
-        assert_eq!(session.from_client(odd).as_deref(), expected, "{odd}");
+        assert_eq!(session.of_client(odd).as_deref(), expected, "{odd}");
     }
 }
 
 #[test]
 fn a_cancelled_request_is_waited_for_no_more() {
     let mut session = begun();
-    session.from_client(&request("1", "tools/call", "{}"));
+    session.of_client(&request("1", "tools/call", "{}"));
     let cancelled = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
-    assert_eq!(session.from_client(cancelled).as_deref(), Some(cancelled));
+    assert_eq!(session.of_client(cancelled).as_deref(), Some(cancelled));
     assert!(session.is_quiet());
 }
 
@@ -76,14 +76,14 @@ fn a_cancelled_request_is_waited_for_no_more() {
 fn a_gateway_that_comes_back_is_told_what_the_last_one_knew() {
     let mut session = begun();
     let level = request("2", "logging/setLevel", r#"{"level":"debug"}"#);
-    session.from_client(&level);
+    session.of_client(&level);
     passes(&mut session, &result("2"));
     for (id, uri, subscribe) in [("3", "a:1", true), ("4", "a:2", true), ("5", "a:1", false)] {
         let method = if subscribe { "resources/subscribe" } else { "resources/unsubscribe" };
-        session.from_client(&request(id, method, &format!(r#"{{"uri":"{uri}"}}"#)));
+        session.of_client(&request(id, method, &format!(r#"{{"uri":"{uri}"}}"#)));
         passes(&mut session, &result(id));
     }
-    session.from_client(&request("6", "tools/call", "{}"));
+    session.of_client(&request("6", "tools/call", "{}"));
     passes(&mut session, &request("0", "elicitation/create", "{}"));
 
     let told = session.lost();
@@ -105,11 +105,11 @@ fn a_gateway_that_comes_back_is_told_what_the_last_one_knew() {
     assert!(ids.iter().all(|id| id.as_str().unwrap().starts_with("toolway-again-")));
 
     // The client hears nothing of the answers but that lists may be others.
-    let passed = session.from_gateway(&welcome(&ids[0].to_string(), "2025-11-25")).unwrap();
+    let passed = session.of_gateway(&welcome(&ids[0].to_string(), "2025-11-25")).unwrap();
     let changed = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
     assert_eq!(passed.to_client.iter().map(|it| value(it)).collect::<Vec<_>>(), [value(changed)]);
     for id in &ids[1..] {
-        assert_eq!(session.from_gateway(&result(&id.to_string())).unwrap(), Passed::default());
+        assert_eq!(session.of_gateway(&result(&id.to_string())).unwrap(), Passed::default());
     }
     assert!(session.is_quiet());
 }
@@ -122,16 +122,15 @@ fn an_answer_reaches_only_the_gateway_that_asked() {
     session.lost();
     session.greeting();
     let second = request("0", "elicitation/create", r#"{"message":"may the second?"}"#);
-    let passed = session.from_gateway(&second).unwrap();
+    let passed = session.of_gateway(&second).unwrap();
     let shown = value(&passed.to_client[0]);
     assert_eq!((&shown["id"], &shown["params"]["message"]), (&json!("1:0"), &json!("may the second?")));
 
     let late = r#"{"jsonrpc":"2.0","id":0,"result":{"action":"accept"}}"#;
-    assert_eq!(session.from_client(late), None);
-    let answer =
-        session.from_client(r#"{"jsonrpc":"2.0","id":"1:0","result":{"action":"decline"}}"#).unwrap();
+    assert_eq!(session.of_client(late), None);
+    let answer = session.of_client(r#"{"jsonrpc":"2.0","id":"1:0","result":{"action":"decline"}}"#).unwrap();
     assert_eq!(answer, r#"{"jsonrpc":"2.0","id":0,"result":{"action":"decline"}}"#);
-    assert_eq!(session.from_client(late), None, "answered is answered");
+    assert_eq!(session.of_client(late), None, "answered is answered");
 }
 
 #[test]
@@ -139,12 +138,12 @@ fn a_question_that_a_later_gateway_takes_back_is_the_one_that_the_client_knows()
     let mut session = begun();
     session.lost();
     session.greeting();
-    session.from_gateway(&request("7", "elicitation/create", "{}")).unwrap();
+    session.of_gateway(&request("7", "elicitation/create", "{}")).unwrap();
     let back =
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7,"reason":"late"}}"#;
-    let told = session.from_gateway(back).unwrap().to_client;
+    let told = session.of_gateway(back).unwrap().to_client;
     assert_eq!(value(&told[0])["params"], json!({"requestId": "1:7", "reason": "late"}));
-    assert_eq!(session.from_client(r#"{"jsonrpc":"2.0","id":"1:7","result":{}}"#), None);
+    assert_eq!(session.of_client(r#"{"jsonrpc":"2.0","id":"1:7","result":{}}"#), None);
 }
 
 /// Without a handshake (2026-07-28) it is `subscriptions/listen` that goes on.
@@ -153,7 +152,7 @@ fn listening_goes_on_with_a_gateway_that_comes_back() {
     let mut session = Session::default();
     let listen =
         request("\"l\"", "subscriptions/listen", r#"{"notifications":{"toolsListChanged":true},"_meta":{}}"#);
-    session.from_client(&listen);
+    session.of_client(&listen);
     assert!(session.is_quiet(), "listening never ends by itself");
     let acknowledged =
         json!({"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged", "params": {
@@ -163,7 +162,7 @@ fn listening_goes_on_with_a_gateway_that_comes_back() {
     passes(&mut session, &acknowledged);
     assert_eq!(session.lost(), Vec::<String>::new());
     assert_eq!(session.greeting(), [listen]);
-    let told = session.from_gateway(&acknowledged).unwrap().to_client;
+    let told = session.of_gateway(&acknowledged).unwrap().to_client;
     let changed = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed",
                          "params": {"_meta": {SUBSCRIPTION: "l"}}});
     assert_eq!(told.iter().map(|it| value(it)).collect::<Vec<_>>(), [changed]);
@@ -174,7 +173,7 @@ fn listening_goes_on_with_a_gateway_that_comes_back() {
 #[test]
 fn a_handshake_that_was_not_answered_is_said_again_as_it_was() {
     let mut session = Session::default();
-    session.from_client(INITIALIZE);
+    session.of_client(INITIALIZE);
     assert_eq!(session.lost(), Vec::<String>::new());
     assert_eq!(session.greeting(), [INITIALIZE]);
     passes(&mut session, &welcome("0", "2025-11-25"));
@@ -186,14 +185,14 @@ fn a_gateway_that_speaks_another_version_can_not_take_over() {
     session.lost();
     let said = session.greeting();
     let id = value(&said[0])["id"].to_string();
-    assert_eq!(session.from_gateway(&welcome(&id, "2025-06-18")).unwrap_err().word(), "version_changed");
+    assert_eq!(session.of_gateway(&welcome(&id, "2025-06-18")).unwrap_err().word(), "version_changed");
 }
 
 #[test]
 fn batches_are_followed_part_by_part() {
     let mut session = begun();
     let batch = format!("[{},{}]", request("1", "tools/list", "{}"), request("2", "tools/call", "{}"));
-    assert_eq!(session.from_client(&batch), Some(batch));
+    assert_eq!(session.of_client(&batch), Some(batch));
     assert!(!session.is_quiet());
     let answers = format!("[{},{}]", result("1"), result("2"));
     passes(&mut session, &answers);
