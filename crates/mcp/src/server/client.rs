@@ -1,7 +1,7 @@
 //! The client behind one request, as the tools that run for it see it: what they ask and report goes through a queue
 //! to whatever speaks with the client.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -10,6 +10,8 @@ use rmcp::model::{
     ClientCapabilities, InputRequest, InputRequests, InputResponses, LoggingLevel,
     LoggingMessageNotificationParam, ProtocolVersion, RequestMetaObject,
 };
+use rmcp::{Peer, RoleServer};
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 use toolway_core::Progress;
 use toolway_core::consent::Question;
@@ -47,6 +49,8 @@ pub(crate) struct Known {
     pub(crate) level: Option<LoggingLevel>,
     /// How long it may take to answer.
     pub(crate) patience: Duration,
+    /// How it is reached once its request is answered; none where it is not.
+    pub(crate) later: Option<Peer<RoleServer>>,
 }
 
 impl Known {
@@ -63,13 +67,15 @@ pub(crate) struct Asking {
     known: Known,
     early: Mutex<Option<InputResponses>>,
     queue: mpsc::Sender<ToClient>,
+    /// Log messages that the answer has overtaken.
+    overtaken: OnceLock<mpsc::Sender<LoggingMessageNotificationParam>>,
 }
 
 impl Asking {
     /// With the queue's other end.
     pub(crate) fn new(known: Known, early: Option<InputResponses>) -> (Arc<Self>, mpsc::Receiver<ToClient>) {
         let (queue, waiting) = mpsc::channel(WAITING);
-        (Arc::new(Self { known, early: Mutex::new(early), queue }), waiting)
+        (Arc::new(Self { known, early: Mutex::new(early), queue, overtaken: OnceLock::new() }), waiting)
     }
 
     pub(crate) fn known(&self) -> &Known {
@@ -79,6 +85,25 @@ impl Asking {
     /// Where reports and questions of the engine go.
     pub(crate) fn queue(&self) -> &mpsc::Sender<ToClient> {
         &self.queue
+    }
+
+    /// Says what came after the answer, in order, for as long as somebody holds this.
+    fn log_after_the_answer(&self, message: LoggingMessageNotificationParam) {
+        let Some(peer) = &self.known.later else { return };
+        let queue = self.overtaken.get_or_init(|| {
+            let (queue, mut waiting) = mpsc::channel(WAITING);
+            let peer = peer.clone();
+            tokio::spawn(async move {
+                while let Some(message) = waiting.recv().await {
+                    if peer.notify_logging_message(message).await.is_err() {
+                        return;
+                    }
+                }
+            });
+            queue
+        });
+        // A client that does not read misses some.
+        let _ = queue.try_send(message);
     }
 
     fn can_be_asked(&self, request: &InputRequest) -> bool {
@@ -129,9 +154,13 @@ impl Client for Asking {
     }
 
     fn log(&self, message: LoggingMessageNotificationParam) {
-        if self.known.level.is_some_and(|level| is_at_least(message.level, level)) {
-            // A client that does not read misses some.
-            let _ = self.queue.try_send(ToClient::Log(message));
+        if !self.known.level.is_some_and(|level| is_at_least(message.level, level)) {
+            return;
+        }
+        // A client that does not read misses some.
+        if let Err(TrySendError::Closed(ToClient::Log(message))) = self.queue.try_send(ToClient::Log(message))
+        {
+            self.log_after_the_answer(message);
         }
     }
 }

@@ -198,7 +198,16 @@ impl Exchange {
             if let Some(talk) = talk {
                 talk.await;
             }
-            while let Ok(said) = self.waiting.try_recv() {
+            loop {
+                let said = match self.waiting.try_recv() {
+                    Ok(said) => said,
+                    Err(_) if self.waiting.is_closed() => return,
+                    Err(_) => {
+                        // What comes from here on is not lost: it comes after the answer.
+                        self.waiting.close();
+                        continue;
+                    }
+                };
                 match said {
                     ToClient::Progress(progress) => {
                         if let Some(talk) = self.report(progress, peer, token) {

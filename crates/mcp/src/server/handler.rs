@@ -22,9 +22,9 @@ use toolway_types::{RawJson, ToolError, ToolId};
 use super::Shared;
 use super::answer::{self, Form, is_modern};
 use super::client::{Asking, Known, ToClient};
+use super::era;
 use super::exchange::{Answer, Done, Exchange, Which, Work};
 use super::following::{Reader, Wishes, follow};
-use super::listing;
 use super::said::Said;
 use super::tasks;
 use super::through::{self, Through, no_such_resource};
@@ -63,9 +63,9 @@ impl Handler {
 
     fn known(&self, context: &RequestContext<RoleServer>) -> Known {
         let version = version(context);
-        let level = match is_modern(&version) {
-            true => context.meta.log_level(),
-            false => Some(self.wishes.lock().level.unwrap_or(FIRST_LEVEL)),
+        let (level, later) = match is_modern(&version) {
+            true => (context.meta.log_level(), None),
+            false => (Some(self.wishes.lock().level.unwrap_or(FIRST_LEVEL)), Some(context.peer.clone())),
         };
         Known {
             capabilities: context.client_capabilities().unwrap_or_default(),
@@ -73,6 +73,7 @@ impl Handler {
             meta: context.meta.clone(),
             level,
             patience: self.shared.patience,
+            later,
         }
     }
 
@@ -138,12 +139,15 @@ impl Handler {
         let link: Attachment = Arc::new(Link(asking as Arc<dyn Client>));
         call.attachment = Some(link);
         let shared = Arc::clone(&self.shared);
+        // One upstream alone gives its results under the name under which it introduces itself.
+        let itself = if is_modern { self.through().itself() } else { None };
+        let upstream = itself.and_then(|(info, _)| serde_json::to_string(&info).ok());
         Box::pin(async move {
             let finished = shared.engine.call(call).await;
             if let Some(refused) = finished.original.as_ref().and_then(refused::read) {
                 return Err(refused);
             }
-            let form = Form { is_modern, server: &shared.server_json };
+            let form = Form { is_modern, server: upstream.as_deref().unwrap_or(&shared.server_json) };
             Ok(Done::Tool(answer::of(&finished, form, &shared.verbatim)))
         })
     }
@@ -214,12 +218,11 @@ impl ServerHandler for Handler {
             return Err(ErrorData::invalid_params("the cursor is not one that this server gave", None));
         }
         let is_modern = is_modern(&version(&context));
-        let tools = self.visitor.tools(&self.shared.engine);
-        let page = listing::page(&self.visitor, &tools, cursor.as_deref(), is_modern);
-        let carrier = Tool::new_with_raw(self.shared.verbatim.list(&page.tools), None, Arc::default());
-        let mut result =
-            ListToolsResult::with_all_items(if page.tools.is_empty() { Vec::new() } else { vec![carrier] });
-        result.next_cursor = page.next;
+        let Shared { engine, verbatim, pages, .. } = self.shared.as_ref();
+        let page = pages.page(engine, &self.visitor, cursor.as_deref(), is_modern, verbatim);
+        let carrier = page.tools.clone().map(|tools| Tool::new_with_raw(tools, None, Arc::default()));
+        let mut result = ListToolsResult::with_all_items(carrier.into_iter().collect());
+        result.next_cursor.clone_from(&page.next);
         if is_modern {
             result.ttl_ms = Some(FRESH_MS);
             result.cache_scope = Some(CacheScope::Private);
@@ -305,33 +308,47 @@ impl ServerHandler for Handler {
     async fn list_resources(
         &self,
         request: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        self.through().list_resources(request).await
+        let is_modern = is_modern(&version(&context));
+        let mut result = self.through().list_resources(request).await?;
+        era::say_kind(&mut result.result_type, is_modern);
+        era::say_freshness(&mut result.ttl_ms, &mut result.cache_scope, is_modern);
+        Ok(result)
     }
 
     async fn list_resource_templates(
         &self,
         request: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        self.through().list_resource_templates(request).await
+        let is_modern = is_modern(&version(&context));
+        let mut result = self.through().list_resource_templates(request).await?;
+        era::say_kind(&mut result.result_type, is_modern);
+        era::say_freshness(&mut result.ttl_ms, &mut result.cache_scope, is_modern);
+        Ok(result)
     }
 
     async fn list_prompts(
         &self,
         request: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        self.through().list_prompts(request).await
+        let is_modern = is_modern(&version(&context));
+        let mut result = self.through().list_prompts(request).await?;
+        era::say_kind(&mut result.result_type, is_modern);
+        era::say_freshness(&mut result.ttl_ms, &mut result.cache_scope, is_modern);
+        Ok(result)
     }
 
     async fn complete(
         &self,
         request: CompleteRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        self.through().complete(request).await
+        let mut result = self.through().complete(request).await?;
+        era::say_kind(&mut result.result_type, is_modern(&version(&context)));
+        Ok(result)
     }
 
     async fn read_resource(
@@ -341,11 +358,18 @@ impl ServerHandler for Handler {
     ) -> Result<ReadResourceResponse, ErrorData> {
         let which = Which { method: "resources/read", of: request.uri.clone(), arguments: None };
         let (state, answers) = (request.request_state.take(), request.input_responses.take());
+        let is_modern = is_modern(&version(&context));
         let exchange = self.exchange(which, state, answers, &context, |asking, _| {
             let (named, request) = self.through().asked_resource(request)?;
             Ok(Box::pin(async move {
-                match through::read(named, request, asking).await? {
-                    ReadResourceResponse::Complete(result) => Ok(Done::Resource(result)),
+                let uri = request.uri.clone();
+                let read = through::read(named, request, asking).await;
+                match read.map_err(|error| era::of_resource(error, &uri, is_modern))? {
+                    ReadResourceResponse::Complete(mut result) => {
+                        era::say_kind(&mut result.result_type, is_modern);
+                        era::say_freshness(&mut result.ttl_ms, &mut result.cache_scope, is_modern);
+                        Ok(Done::Resource(result))
+                    }
                     _ => Err(wrong_end()),
                 }
             }))
@@ -365,11 +389,15 @@ impl ServerHandler for Handler {
         let which =
             Which { method: "prompts/get", of: request.name.clone(), arguments: request.arguments.clone() };
         let (state, answers) = (request.request_state.take(), request.input_responses.take());
+        let is_modern = is_modern(&version(&context));
         let exchange = self.exchange(which, state, answers, &context, |asking, _| {
             let (named, request) = self.through().asked_prompt(request)?;
             Ok(Box::pin(async move {
                 match through::get(named, request, asking).await? {
-                    GetPromptResponse::Complete(result) => Ok(Done::Prompt(result)),
+                    GetPromptResponse::Complete(mut result) => {
+                        era::say_kind(&mut result.result_type, is_modern);
+                        Ok(Done::Prompt(result))
+                    }
                     _ => Err(wrong_end()),
                 }
             }))

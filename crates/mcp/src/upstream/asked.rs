@@ -12,6 +12,7 @@ use super::allowed::may_ask;
 use super::connection::Connection;
 use super::exchange::{Exchange, Origin};
 use super::frame;
+use super::meta::PROGRESS;
 use crate::link::NoAnswer;
 
 /// The key under which the one question is asked.
@@ -40,7 +41,8 @@ pub(super) fn asked(
     let exchange = connection.exchange_of(origin).filter(|exchange| exchange.may_ask());
     let mut request = json!({"method": method});
     if let (Value::Object(request), Some(params)) = (&mut request, params) {
-        request.insert("params".to_owned(), serde_json::from_str(params.get()).unwrap_or_default());
+        let params = serde_json::from_str(params.get()).unwrap_or_default();
+        request.extend(without_progress(params).map(|params| ("params".to_owned(), params)));
     }
     let request = serde_json::from_value::<InputRequest>(request);
     let question = match (exchange, request) {
@@ -62,6 +64,23 @@ pub(super) fn asked(
         asking.post(frame::reply(&id, &answer));
     });
     exchange.asks(task.abort_handle());
+}
+
+/// A question's parameters without where the server wants to hear of its progress, which is between two neighbours only;
+/// none where nothing else was there.
+fn without_progress(mut params: Value) -> Option<Value> {
+    if let Some(members) = params.as_object_mut() {
+        if let Some(Value::Object(meta)) = members.get_mut("_meta") {
+            meta.remove(PROGRESS);
+            if meta.is_empty() {
+                members.remove("_meta");
+            }
+        }
+        if members.is_empty() {
+            return None;
+        }
+    }
+    Some(params)
 }
 
 /// Asks the client behind a request.
@@ -95,3 +114,6 @@ fn refusal(method: &str) -> Result<Value, ErrorData> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

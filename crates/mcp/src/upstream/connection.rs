@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -37,7 +37,7 @@ pub(super) struct Connection {
     /// Requests that somebody outside waits for.
     exchanges: Mutex<HashMap<u64, Arc<Exchange>>>,
     /// The client of the request that ended last, and when it did.
-    last: Mutex<Option<(Weak<dyn Client>, Instant)>>,
+    last: Mutex<Option<(Arc<dyn Client>, Instant)>>,
     /// Room for what the server asks.
     pub(super) room: Arc<Semaphore>,
     ended: CancellationToken,
@@ -203,12 +203,12 @@ impl Connection {
         }
     }
 
-    /// The client whose request has just ended, and after that nobody's: what comes in now was most likely said for it,
-    /// and was overtaken by the answer.
-    pub(super) fn just_ended(&self) -> Option<Option<Arc<dyn Client>>> {
+    /// The client whose request has just ended: what comes in now was most likely said for it, and was overtaken by the
+    /// answer.
+    pub(super) fn just_ended(&self) -> Option<Arc<dyn Client>> {
         let last = self.last.lock();
         let (client, _) = last.as_ref().filter(|(_, when)| when.elapsed() < OVERTAKEN)?;
-        Some(client.upgrade())
+        Some(Arc::clone(client))
     }
 
     /// The request of this number, where it is still waited for.
@@ -265,7 +265,9 @@ impl Drop for Guard<'_> {
             exchange.over();
             self.connection.exchanges.lock().remove(&self.id);
             if let Some(client) = &exchange.client {
-                *self.connection.last.lock() = Some((Arc::downgrade(client), Instant::now()));
+                let last = (Arc::clone(client), Instant::now());
+                let before = self.connection.last.lock().replace(last);
+                drop(before);
             }
         }
         // In the newer era over HTTP, the end of the request's own connection says it.

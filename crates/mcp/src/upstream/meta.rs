@@ -11,7 +11,7 @@ use super::status::Era;
 /// What is MCP's own there, and is between two neighbours only.
 const OWN: &str = "io.modelcontextprotocol/";
 /// Where progress is reported to: a name that each neighbour gives by itself.
-const PROGRESS: &str = "progressToken";
+pub(super) const PROGRESS: &str = "progressToken";
 
 /// Writes `_meta`.
 #[derive(Debug)]

@@ -74,11 +74,7 @@ fn log(connection: &Arc<Connection>, params: Option<&RawValue>, origin: Origin<'
         None if matches!(origin, Origin::Own) => connection.upstream().tell(Event::Log(message)),
         None if connection.is_busy() => {}
         None => match connection.just_ended() {
-            Some(client) => {
-                if let Some(client) = client {
-                    client.log(message);
-                }
-            }
+            Some(client) => client.log(message),
             None => connection.upstream().tell(Event::Log(message)),
         },
     }
