@@ -12,8 +12,10 @@ use crate::tools;
 pub const EXACT_RESULT: &str =
     r#"{"z":1.50,"a":[1e2,-0.0,18446744073709551616,"\u00e9\/",{"b":null,"a":true}]}"#;
 
-/// Begins what stands for a text; its number and `}` follow.
+/// Begins what stands for a text; its number and one of [`CLOSES`] follow.
 const OPENS: &str = r#"{"$exactly":"#;
+/// Ends it. A schema says of itself that it is one of objects, since `rmcp` leaves out others for older clients.
+const CLOSES: [&str; 2] = ["}", r#","type":"object"}"#];
 /// The number of [`EXACT_RESULT`]; the tools' schemas have those that follow.
 const RESULT: usize = 0;
 
@@ -34,7 +36,9 @@ pub(crate) fn result() -> JsonObject {
 /// Stands for a schema.
 pub(crate) fn schema(text: &'static str) -> JsonObject {
     let number = TEXTS.iter().position(|known| std::ptr::eq(*known, text)).unwrap_or(RESULT);
-    placeholder(number)
+    let mut schema = placeholder(number);
+    schema.insert("type".to_owned(), "object".into());
+    schema
 }
 
 fn placeholder(number: usize) -> JsonObject {
@@ -52,8 +56,9 @@ pub(crate) fn splice(message: &[u8]) -> Vec<u8> {
         let digits = after.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let (number, after) = after.split_at(digits);
         let text = str::from_utf8(number).ok().and_then(|number| TEXTS.get(number.parse::<usize>().ok()?));
-        match (text, after.split_first()) {
-            (Some(text), Some((b'}', after))) => {
+        let after = CLOSES.iter().find_map(|close| after.strip_prefix(close.as_bytes()));
+        match (text, after) {
+            (Some(text), Some(after)) => {
                 out.extend_from_slice(text.as_bytes());
                 rest = after;
             }
