@@ -15,6 +15,7 @@ mod handler;
 mod http;
 mod listing;
 mod naming;
+mod pages;
 mod parking;
 mod said;
 mod sessions;
@@ -45,6 +46,7 @@ pub struct Shared {
     pub(crate) verbatim: Verbatim,
     pub(crate) parking: Arc<parking::Parking>,
     pub(crate) tasks: Arc<tasks::Tasks>,
+    pub(crate) pages: pages::Pages,
     pub(crate) server: Implementation,
     /// The same as JSON.
     pub(crate) server_json: String,
@@ -76,6 +78,7 @@ impl Shared {
             verbatim: Verbatim::default(),
             parking: Arc::default(),
             tasks: tasks::Tasks::new(clock),
+            pages: pages::Pages::default(),
             server,
             server_json,
             patience,

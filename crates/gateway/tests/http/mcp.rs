@@ -476,3 +476,28 @@ async fn who_does_not_know_tasks_is_given_none() {
     let refused = client.ask("tasks/get", json!({"taskId": "x"})).await;
     assert_eq!(refused["error"]["code"], -32021, "{refused}");
 }
+
+#[tokio::test]
+async fn a_list_that_was_kept_is_another_once_its_tools_or_the_rules_are() {
+    let bench = Bench::new().await;
+    let first = Probe::offer(&bench, "desk", &["a"]);
+    let token = bench.token("client").await.token;
+    let mut client = Client::at(&bench, "/mcp/sources/desk", &token, Era::Modern).await;
+    let mut names = async || -> Vec<String> {
+        let listed = client.ask("tools/list", json!({})).await;
+        let tools = listed["result"]["tools"].as_array().unwrap();
+        tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names().await, ["a"]);
+    assert_eq!(names().await, ["a"]);
+    let _second = Probe::offer(&bench, "desk", &["b"]);
+    assert_eq!(names().await, ["a", "b"]);
+    bench
+        .apply(json!({"policy": {"rules": [{"when": {"tools": ["desk/b"]}, "effect": "deny"}]}}))
+        .await
+        .unwrap();
+    assert_eq!(names().await, ["a"]);
+    drop(first);
+    bench.apply(json!({})).await.unwrap();
+    assert_eq!(names().await, ["b"]);
+}

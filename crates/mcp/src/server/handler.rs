@@ -25,7 +25,6 @@ use super::client::{Asking, Known, ToClient};
 use super::era;
 use super::exchange::{Answer, Done, Exchange, Which, Work};
 use super::following::{Reader, Wishes, follow};
-use super::listing;
 use super::said::Said;
 use super::tasks;
 use super::through::{self, Through, no_such_resource};
@@ -219,12 +218,11 @@ impl ServerHandler for Handler {
             return Err(ErrorData::invalid_params("the cursor is not one that this server gave", None));
         }
         let is_modern = is_modern(&version(&context));
-        let tools = self.visitor.tools(&self.shared.engine);
-        let page = listing::page(&self.visitor, &tools, cursor.as_deref(), is_modern);
-        let carrier = Tool::new_with_raw(self.shared.verbatim.list(&page.tools), None, Arc::default());
-        let mut result =
-            ListToolsResult::with_all_items(if page.tools.is_empty() { Vec::new() } else { vec![carrier] });
-        result.next_cursor = page.next;
+        let Shared { engine, verbatim, pages, .. } = self.shared.as_ref();
+        let page = pages.page(engine, &self.visitor, cursor.as_deref(), is_modern, verbatim);
+        let carrier = page.tools.clone().map(|tools| Tool::new_with_raw(tools, None, Arc::default()));
+        let mut result = ListToolsResult::with_all_items(carrier.into_iter().collect());
+        result.next_cursor.clone_from(&page.next);
         if is_modern {
             result.ttl_ms = Some(FRESH_MS);
             result.cache_scope = Some(CacheScope::Private);

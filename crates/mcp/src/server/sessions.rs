@@ -129,9 +129,8 @@ impl Sessions {
     /// theirs by this name.
     pub(crate) fn enter(self: &Arc<Self>, id: &str, visitor: &Visitor) -> Option<Entered> {
         let mut ties = self.ties.lock();
-        let (id, tie) = ties
-            .iter_mut()
-            .find_map(|(known, tie)| (known.as_ref() == id).then_some((known.clone(), tie)))?;
+        let id = ties.get_key_value(id).map(|(known, _)| known.clone())?;
+        let tie = ties.get_mut(&id)?;
         if !tie.visitor.is_same_as(visitor) {
             return None;
         }
