@@ -148,7 +148,7 @@ async def test_the_inspector_finds_nothing_to_complain_of_in_the_built_in_tools(
     assert {"get_current_time", "read_file"} <= names
 
 
-async def test_the_inspector_finds_no_error_in_a_computers_tools(net, tmp_path):
+async def test_the_inspector_finds_nothing_to_complain_of_in_a_computers_tools(net, tmp_path):
     name, token = unique("computer"), tmp_path / "token"
     token.write_text(await net.pair("device"))
     token.chmod(0o600)
@@ -171,10 +171,7 @@ async def test_the_inspector_finds_no_error_in_a_computers_tools(net, tmp_path):
         output = await inspected(net, tmp_path, f"{name}/*")
         listed, end = json.JSONDecoder().raw_decode(output)
         assert all(entry["name"].startswith(f"{name}__") for entry in listed["tools"]) and listed["tools"]
-        # What may be null says so by a list of types, which is told to be less portable. Nothing else is told.
-        said = output[end:]
-        assert not said.strip() or "0 errors," in said, said
-        assert said.count("Issue: ") == said.count("Issue: `type` is an array"), said
+        assert not output[end:].strip(), output[end:]
     finally:
         computer.terminate()
         await computer.wait()

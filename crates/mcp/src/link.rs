@@ -12,6 +12,7 @@ use rmcp::model::{
     RequestMetaObject,
 };
 use toolway_core::CallContext;
+use toolway_types::PrincipalId;
 
 /// Why a client gave no answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -33,6 +34,11 @@ pub enum NoAnswer {
 /// The MCP client behind one request.
 #[async_trait]
 pub trait Client: Send + Sync + 'static {
+    /// Who is behind it, where that is known.
+    fn principal(&self) -> Option<PrincipalId> {
+        None
+    }
+
     /// What it declared that it can do, for this request.
     fn capabilities(&self) -> ClientCapabilities;
 

@@ -11,25 +11,31 @@ use super::battery::{self, Battery};
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct DeviceInfo {
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     host_name: Option<String>,
     /// Operating system or distribution.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     os: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     os_version: Option<String>,
     /// The kernel's release.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     kernel: Option<String>,
     /// Such as `x86_64` or `aarch64`.
     architecture: String,
     cpu: Processor,
     memory: Memory,
     /// Seconds since it was started.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
     uptime_s: Option<u64>,
     /// Only where there is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Battery")]
     battery: Option<Battery>,
 }
 
@@ -38,7 +44,8 @@ struct Processor {
     model: String,
     /// Threads that run beside each other.
     logical_cores: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "usize")]
     physical_cores: Option<usize>,
 }
 

@@ -19,7 +19,8 @@ struct Interface {
     /// Each with the length of its network's prefix.
     addresses: Vec<String>,
     /// The hardware's address; not there where it has none.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     mac: Option<String>,
     mtu: u64,
     /// Since the computer started.

@@ -47,7 +47,8 @@ struct Process {
     state: String,
     /// Seconds since it was started.
     run_time_s: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32")]
     parent: Option<u32>,
 }
 

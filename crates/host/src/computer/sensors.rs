@@ -17,10 +17,12 @@ struct Sensor {
     /// Degrees Celsius.
     celsius: f64,
     /// The highest that was seen.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "f64")]
     highest_celsius: Option<f64>,
     /// At which the computer protects itself.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "f64")]
     critical_celsius: Option<f64>,
 }
 

@@ -62,6 +62,12 @@ impl Bounds {
         (!self.read_only || reads()) && self.only.as_ref().is_none_or(|globs| globs.matches(&id.to_string()))
     }
 
+    /// Whether a tool may be within whose source is away, so that nobody knows what it does.
+    #[must_use]
+    pub fn matches_away(&self, id: &str) -> bool {
+        !self.read_only && self.matches_name(id)
+    }
+
     /// Whether `source/tool`, of which nothing more is known, may be within. What is not a tool (a prompt, a
     /// resource) has no say in whether it reads, since its kind can do nothing else.
     #[must_use]

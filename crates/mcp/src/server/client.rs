@@ -15,6 +15,7 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 use toolway_core::Progress;
 use toolway_core::consent::Question;
+use toolway_types::PrincipalId;
 
 use crate::link::{Client, NoAnswer};
 
@@ -42,6 +43,7 @@ pub(crate) struct Asked {
 /// What is known of the client for one request.
 #[derive(Debug)]
 pub(crate) struct Known {
+    pub(crate) principal: PrincipalId,
     pub(crate) capabilities: ClientCapabilities,
     pub(crate) version: ProtocolVersion,
     pub(crate) meta: RequestMetaObject,
@@ -124,6 +126,10 @@ impl Asking {
 
 #[async_trait]
 impl Client for Asking {
+    fn principal(&self) -> Option<PrincipalId> {
+        Some(self.known.principal.clone())
+    }
+
     fn capabilities(&self) -> ClientCapabilities {
         self.known.capabilities.clone()
     }

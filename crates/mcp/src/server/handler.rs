@@ -68,6 +68,7 @@ impl Handler {
             false => (Some(self.wishes.lock().level.unwrap_or(FIRST_LEVEL)), Some(context.peer.clone())),
         };
         Known {
+            principal: self.visitor.caller.principal.id.clone(),
             capabilities: context.client_capabilities().unwrap_or_default(),
             version,
             meta: context.meta.clone(),

@@ -76,7 +76,7 @@ impl Visitor {
         let sees = |id: &ToolId, spec: Option<&ToolSpec>| {
             let is_within = match spec {
                 Some(spec) => self.bounds.matches(id, spec, policy.trusts(&id.source)),
-                None => self.bounds.matches_name(&id.to_string()),
+                None => self.bounds.matches_away(&id.to_string()),
             };
             is_within && policy.may_use(&self.caller, id, spec)
         };

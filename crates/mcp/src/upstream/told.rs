@@ -67,7 +67,11 @@ fn log(connection: &Arc<Connection>, params: Option<&RawValue>, origin: Origin<'
     let Some(message) = read::<LoggingMessageNotificationParam>(params) else { return };
     match connection.exchange_of(origin) {
         Some(exchange) => {
-            if let Some(client) = &exchange.client {
+            let Some(client) = &exchange.client else { return };
+            // It may have been said for a call of somebody else's that its answer has just ended.
+            let is_anothers = matches!(origin, Origin::Shared)
+                && connection.just_ended().is_some_and(|ended| ended.principal() != client.principal());
+            if !is_anothers {
                 client.log(message);
             }
         }

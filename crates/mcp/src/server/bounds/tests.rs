@@ -43,6 +43,7 @@ fn reading_is_believed_only_of_a_trusted_source() {
         assert_eq!(bounds.matches(&id("phone/scan"), &tool(annotations), trusted), is_left, "{said:?}");
     }
     assert!(bounds.matches_name("notes/summary"), "prompts and resources only read");
+    assert!(!bounds.matches_away("notes/summary"), "a tool that is away may do anything when it is back");
 }
 
 #[test]
