@@ -501,3 +501,21 @@ async fn a_list_that_was_kept_is_another_once_its_tools_or_the_rules_are() {
     bench.apply(json!({})).await.unwrap();
     assert_eq!(names().await, ["b"]);
 }
+
+#[tokio::test]
+async fn nothing_is_left_of_an_mcp_session_that_has_ended() {
+    let bench = Bench::new().await;
+    let token = bench.token("client").await.token;
+    let engine = &bench.gateway.app().engine;
+    let before = std::sync::Arc::strong_count(engine);
+    let client = Client::at(&bench, "/mcp", &token, Era::Nov2025).await;
+    assert!(std::sync::Arc::strong_count(engine) > before, "somebody looks at the tools for it");
+    let ended = bench.raw("DELETE", "/mcp", &client.headers(), "").await;
+    assert_eq!(ended.status, 202, "{ended:?}");
+    let left = async {
+        while std::sync::Arc::strong_count(engine) > before {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(20), left).await.expect("it is let go");
+}

@@ -1,6 +1,6 @@
 //! The server that `rmcp` drives, for one visitor: one request of 2026-07-28, or one MCP session of an older version.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -15,7 +15,7 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 use toolway_core::{Attachment, Call, Progress, RawArguments};
 use toolway_types::{RawJson, ToolError, ToolId};
 
@@ -46,11 +46,13 @@ pub struct Handler {
     shared: Arc<Shared>,
     visitor: Visitor,
     wishes: Arc<Mutex<Wishes>>,
+    /// Ends what follows changes for a session's client, when the session and with it the last handler is dropped.
+    following: Arc<OnceLock<DropGuard>>,
 }
 
 impl Handler {
     pub(crate) fn new(shared: Arc<Shared>, visitor: Visitor) -> Self {
-        Self { shared, visitor, wishes: Arc::default() }
+        Self { shared, visitor, wishes: Arc::default(), following: Arc::default() }
     }
 
     fn through(&self) -> Through<'_> {
@@ -457,9 +459,20 @@ impl ServerHandler for Handler {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        let over = CancellationToken::new();
+        // A client may say it again, and is followed once.
+        if self.following.set(over.clone().drop_guard()).is_err() {
+            return;
+        }
         let reader = Reader::Session(context.peer, Arc::clone(&self.wishes));
         let (engine, offerings) = (Arc::clone(&self.shared.engine), Arc::clone(&self.shared.offerings));
-        tokio::spawn(follow(engine, offerings, self.visitor.clone(), reader));
+        let following = follow(engine, offerings, self.visitor.clone(), reader);
+        tokio::spawn(async move {
+            tokio::select! {
+                () = following => {}
+                () = over.cancelled() => {}
+            }
+        });
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
