@@ -346,7 +346,7 @@ fn name_taken(name: &str) -> ApiError {
 
 fn read_definition(body: Map<String, Value>) -> Result<ServerDefinition, ApiError> {
     // A list in order would be taken for its fields.
-    if body.get("oauth").is_some_and(|given| !given.is_object() && !given.is_null()) {
+    if body.get("oauth").is_some_and(|given| !given.is_object()) {
         return Err(ApiError::malformed("oauth is no object"));
     }
     serde_json::from_value(Value::Object(body)).map_err(|error| {
