@@ -220,11 +220,12 @@ fn check_header(name: &str, value: &str, flaws: &mut Vec<Flaw>) {
         flaws.push(Flaw::new(&field, "the protocol sets this header itself", "leave it out"));
     }
     let has_secret = secret(&field, value, flaws);
-    if !has_secret && http::HeaderValue::try_from(value).is_err() {
+    // RFC 9110, section 5.5: what is not ASCII is obsolete, and read as servers like.
+    if !has_secret && (http::HeaderValue::try_from(value).is_err() || !value.is_ascii()) {
         flaws.push(Flaw::new(
             &field,
             "it has characters that no header may hold",
-            "write it in one line, without control characters",
+            "write it in one line of ASCII, without control characters",
         ));
     }
     text(&field, value, flaws);

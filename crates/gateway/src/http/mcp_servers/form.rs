@@ -90,7 +90,10 @@ fn yes_or_no(words: &str) -> ObjectBuilder {
 
 /// Values as HTTP lets them be. Which names the protocol keeps for itself is told to whoever sends one.
 fn headers(names: &str) -> ObjectBuilder {
-    let value = ObjectBuilder::new().schema_type(Type::String).pattern(Some("^[!-~]{0,1024}$"));
+    let value = ObjectBuilder::new()
+        .schema_type(Type::String)
+        .pattern(Some(r"^[\t -~]*$"))
+        .max_length(Some(32 << 10));
     let name = ObjectBuilder::new().schema_type(Type::String).pattern(Some(names));
     ObjectBuilder::new()
         .schema_type(Type::Object)
