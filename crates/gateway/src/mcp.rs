@@ -20,7 +20,7 @@ use toolway_mcp::oauth::Oauth;
 use toolway_mcp::offering::Offerings;
 use toolway_mcp::server::{HttpServer, SessionLimits, Sessions, Shared};
 use toolway_mcp::upstream::{
-    HttpMaker, Registered, SecretSource, UpstreamParts, UpstreamSettings, Upstreams, http_client,
+    HttpClient, HttpMaker, Registered, SecretSource, UpstreamParts, UpstreamSettings, Upstreams,
 };
 use toolway_tools::secrets::Secrets;
 use toolway_types::{Clock, Slug};
@@ -237,7 +237,7 @@ fn http_maker(surroundings: &ToolSurroundings) -> HttpMaker {
     Arc::new(move || {
         // Without authorities plain HTTP on loopback still works.
         let tls = tls.make().or_else(|_| toolway_tools::web::nobody_trusted())?;
-        http_client(tls, concat!("toolway/", env!("CARGO_PKG_VERSION")))
+        HttpClient::new(tls, concat!("toolway/", env!("CARGO_PKG_VERSION")))
     })
 }
 

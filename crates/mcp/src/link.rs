@@ -40,13 +40,13 @@ pub trait Client: Send + Sync + 'static {
     }
 
     /// What it declared that it can do, for this request.
-    fn capabilities(&self) -> ClientCapabilities;
+    fn capabilities(&self) -> &ClientCapabilities;
 
     /// The version that it speaks.
     fn protocol_version(&self) -> ProtocolVersion;
 
     /// The `_meta` of its request.
-    fn meta(&self) -> RequestMetaObject;
+    fn meta(&self) -> &RequestMetaObject;
 
     /// Answers that came with the request though nobody had asked (2026-07-28, `inputResponses` without a state).
     fn early_answers(&self) -> Option<InputResponses>;

@@ -5,6 +5,7 @@
 
 mod answer;
 mod bounds;
+mod call;
 mod client;
 mod consent;
 mod era;
@@ -17,6 +18,7 @@ mod listing;
 mod naming;
 mod pages;
 mod parking;
+mod plain;
 mod said;
 mod sessions;
 mod tasks;
@@ -72,12 +74,13 @@ impl Shared {
     ) -> Arc<Self> {
         let server = Implementation::new("toolway", version);
         let server_json = serde_json::to_string(&server).unwrap_or_else(|_| "{}".to_owned());
+        let verbatim = Verbatim::default();
         Arc::new(Self {
             engine,
             offerings,
-            verbatim: Verbatim::default(),
             parking: Arc::default(),
-            tasks: tasks::Tasks::new(clock),
+            tasks: tasks::Tasks::new(clock, verbatim.clone()),
+            verbatim,
             pages: pages::Pages::default(),
             server,
             server_json,

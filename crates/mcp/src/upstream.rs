@@ -38,7 +38,7 @@ mod upstreams;
 mod wanted;
 
 pub use authorize::{AuthorizeError, Authorizer, NoAuthorizer, Retry};
-pub use client::http_client;
+pub use client::HttpClient;
 pub use log::Log;
 pub use parts::{HttpMaker, Registered, UpstreamParts, UpstreamSettings};
 pub use secrets::{NoSecrets, SecretSource};

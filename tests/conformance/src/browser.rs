@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use reqwest::Url;
 use reqwest::header::LOCATION;
+use reqwest::redirect::Policy;
 use secrecy::SecretString;
 use toolway_mcp::oauth::{Browser, BrowserFailure};
 
@@ -10,8 +11,16 @@ use toolway_mcp::oauth::{Browser, BrowserFailure};
 const REDIRECT: &str = "http://localhost:3000/callback";
 
 pub(crate) struct Willing {
-    /// One that does not follow redirects to another host.
-    pub(crate) http: reqwest::Client,
+    http: reqwest::Client,
+}
+
+impl Willing {
+    /// With these TLS settings.
+    pub(crate) fn new(tls: rustls::ClientConfig) -> Result<Self, String> {
+        let http =
+            reqwest::Client::builder().tls_backend_preconfigured(tls).redirect(Policy::none()).no_proxy();
+        http.build().map(|http| Self { http }).map_err(|error| error.to_string())
+    }
 }
 
 #[async_trait]

@@ -34,7 +34,7 @@ impl Calls {
         let lease = registry.lease(SOURCE.parse().map_err(|error| format!("{error}"))?, Keep::Known);
         let tool = Unchecked { spec: Arc::new(spec), registry: Arc::downgrade(registry), source };
         lease.replace(vec![Arc::new(tool)]);
-        Ok(Self { engine, person: Arc::new(Person { version }), _lease: lease })
+        Ok(Self { engine, person: Arc::new(Person::of(version)), _lease: lease })
     }
 
     /// The client that they are made for.

@@ -11,7 +11,7 @@ use toolway_core::{Engine, EngineParts, Registry, SpecCache};
 use toolway_mcp::definition::ServerDefinition;
 use toolway_mcp::oauth::{ClientSettings, Oauth, OauthHttp, OauthParts, TokenStore, TokenStoreError};
 use toolway_mcp::upstream::{
-    NoSecrets, State, UpstreamParts, UpstreamSettings, UpstreamStatus, Upstreams, http_client,
+    HttpClient, NoSecrets, State, UpstreamParts, UpstreamSettings, UpstreamStatus, Upstreams,
 };
 use toolway_types::{Slug, SystemClock};
 
@@ -57,7 +57,7 @@ pub(crate) async fn connect(scenario: &Scenario) -> Result<Connected, String> {
         environment: BTreeMap::new(),
         folder: std::env::temp_dir(),
         secrets: Arc::new(NoSecrets),
-        http: Arc::new(|| http_client(tls()?, "toolway-conformance")),
+        http: Arc::new(|| HttpClient::new(tls()?, "toolway-conformance")),
         authorizer: Arc::new(oauth(scenario)?),
         client_name: "toolway".to_owned(),
         client_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -108,7 +108,7 @@ fn oauth(scenario: &Scenario) -> Result<Oauth, String> {
         clock: Arc::new(SystemClock),
         store: Arc::new(Memory::default()),
         settings: Arc::new(move |_| Ok(settings.clone())),
-        browser: Some(Arc::new(Willing { http: http_client(tls()?, "toolway-conformance")? })),
+        browser: Some(Arc::new(Willing::new(tls()?)?)),
     }))
 }
 

@@ -9,21 +9,32 @@ use serde_json::{Map, Value, json};
 use toolway_mcp::link::{Client, NoAnswer};
 
 pub(crate) struct Person {
-    pub(crate) version: ProtocolVersion,
+    version: ProtocolVersion,
+    capabilities: ClientCapabilities,
+    meta: RequestMetaObject,
+}
+
+impl Person {
+    /// Who speaks this version.
+    pub(crate) fn of(version: ProtocolVersion) -> Self {
+        let capabilities =
+            ClientCapabilities::builder().enable_elicitation().enable_sampling().enable_roots().build();
+        Self { version, capabilities, meta: RequestMetaObject::new() }
+    }
 }
 
 #[async_trait]
 impl Client for Person {
-    fn capabilities(&self) -> ClientCapabilities {
-        ClientCapabilities::builder().enable_elicitation().enable_sampling().enable_roots().build()
+    fn capabilities(&self) -> &ClientCapabilities {
+        &self.capabilities
     }
 
     fn protocol_version(&self) -> ProtocolVersion {
         self.version.clone()
     }
 
-    fn meta(&self) -> RequestMetaObject {
-        RequestMetaObject::new()
+    fn meta(&self) -> &RequestMetaObject {
+        &self.meta
     }
 
     fn early_answers(&self) -> Option<InputResponses> {

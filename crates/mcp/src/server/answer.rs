@@ -23,14 +23,14 @@ pub(crate) fn is_modern(version: &ProtocolVersion) -> bool {
     version.as_str() >= ProtocolVersion::V_2026_07_28.as_str()
 }
 
-/// The result of an ended call.
-pub(crate) fn of(finished: &Finished, form: Form<'_>, verbatim: &Verbatim) -> CallToolResult {
+/// The result of an ended call: a JSON object.
+pub(crate) fn of(finished: &Finished, form: Form<'_>) -> String {
     let original = finished.original.as_ref().and_then(|original| rewrite(original, form));
-    carry(&original.unwrap_or_else(|| write(&finished.outcome, form)), verbatim)
+    original.unwrap_or_else(|| write(&finished.outcome, form))
 }
 
-/// A result that is written as this JSON object.
-fn carry(json: &str, verbatim: &Verbatim) -> CallToolResult {
+/// A result that is written as this JSON object, for `rmcp`.
+pub(crate) fn carry(json: &str, verbatim: &Verbatim) -> CallToolResult {
     let mut result = CallToolResult::success(Vec::new());
     result.is_error = None;
     // A type is a string, and may be any.

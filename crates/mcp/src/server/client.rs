@@ -130,16 +130,16 @@ impl Client for Asking {
         Some(self.known.principal.clone())
     }
 
-    fn capabilities(&self) -> ClientCapabilities {
-        self.known.capabilities.clone()
+    fn capabilities(&self) -> &ClientCapabilities {
+        &self.known.capabilities
     }
 
     fn protocol_version(&self) -> ProtocolVersion {
         self.known.version.clone()
     }
 
-    fn meta(&self) -> RequestMetaObject {
-        self.known.meta.clone()
+    fn meta(&self) -> &RequestMetaObject {
+        &self.known.meta
     }
 
     fn early_answers(&self) -> Option<InputResponses> {

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolResult, ClientResult, GetPromptResult, InputRequest, InputRequests, InputRequiredResult,
-    InputResponses, JsonObject, LoggingMessageNotificationParam, ProgressNotificationParam, ProgressToken,
-    ReadResourceResult, ServerRequest,
+    ClientResult, GetPromptResult, InputRequest, InputRequests, InputRequiredResult, InputResponses,
+    LoggingMessageNotificationParam, ProgressNotificationParam, ProgressToken, ReadResourceResult,
+    ServerRequest,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, Peer, RoleServer};
@@ -18,6 +18,7 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use toolway_core::consent::Question;
 use toolway_core::{Engine, Progress};
+use toolway_types::RawJson;
 
 use super::answer::is_modern;
 use super::client::{Asked, Asking, ToClient};
@@ -32,7 +33,8 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 /// What a request ends in.
 #[derive(Debug)]
 pub(crate) enum Done {
-    Tool(CallToolResult),
+    /// A result of `tools/call`: a JSON object.
+    Tool(String),
     Prompt(GetPromptResult),
     Resource(ReadResourceResult),
 }
@@ -51,12 +53,52 @@ pub(crate) enum Answer {
 }
 
 /// Which request it is: only the same one takes up work that waits.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub(crate) struct Which {
     pub(crate) method: &'static str,
     /// The tool's or prompt's name, or the resource's URI.
     pub(crate) of: String,
-    pub(crate) arguments: Option<JsonObject>,
+    pub(crate) arguments: Option<RawJson>,
+}
+
+impl PartialEq for Which {
+    /// The same arguments may be written in other ways.
+    fn eq(&self, other: &Self) -> bool {
+        let value = |which: &Self| which.arguments.as_ref().map(RawJson::to_value);
+        self.method == other.method && self.of == other.of && value(self) == value(other)
+    }
+}
+
+/// How the client of a request is reached meanwhile, and what says that it waits no longer. Nothing, where it wants to
+/// hear nothing before the answer and its request is dropped with it.
+#[derive(Default)]
+pub(crate) struct Reach<'a> {
+    peer: Option<&'a Peer<RoleServer>>,
+    token: Option<ProgressToken>,
+    cancelled: Option<&'a CancellationToken>,
+}
+
+impl<'a> Reach<'a> {
+    pub(crate) fn of(context: &'a RequestContext<RoleServer>) -> Self {
+        Self {
+            peer: Some(&context.peer),
+            token: context.meta.get_progress_token(),
+            cancelled: Some(&context.ct),
+        }
+    }
+
+    /// Whether it wants to hear how far its request is.
+    pub(crate) fn wants_reports(&self) -> bool {
+        self.token.is_some()
+    }
+
+    /// Resolves once its client does not wait any more, where that is said.
+    async fn cancelled(&self) {
+        match self.cancelled {
+            Some(cancelled) => cancelled.cancelled().await,
+            None => std::future::pending().await,
+        }
+    }
 }
 
 /// A request under way.
@@ -84,11 +126,10 @@ impl Exchange {
     /// its client has to be asked before that, the work is given back.
     pub(crate) async fn run(
         mut self,
-        context: &RequestContext<RoleServer>,
+        reach: &Reach<'_>,
         parking: &Arc<Parking>,
         patience: Option<Duration>,
     ) -> Result<Answer, ErrorData> {
-        let token = context.meta.get_progress_token();
         let late = patience.map(|patience| Instant::now() + patience);
         let mut talk: Option<Talk> = None;
         loop {
@@ -97,14 +138,14 @@ impl Exchange {
             let said = tokio::select! {
                 biased;
                 done = &mut self.work => {
-                    self.say_the_rest(talk, &context.peer, token.as_ref()).await;
+                    self.say_the_rest(talk, reach).await;
                     return Ok(Answer::Done(done?));
                 }
                 () = async { if let Some(talk) = &mut talk { talk.await } }, if talk.is_some() => {
                     talk = None;
                     continue;
                 }
-                () = context.ct.cancelled(), if !is_cancelled => {
+                () = reach.cancelled(), if !is_cancelled => {
                     self.cancel.cancel();
                     continue;
                 }
@@ -128,11 +169,11 @@ impl Exchange {
             }
             let (requests, pending) = match said {
                 ToClient::Progress(progress) => {
-                    talk = self.report(progress, &context.peer, token.as_ref());
+                    talk = self.report(progress, reach);
                     continue;
                 }
                 ToClient::Log(message) => {
-                    talk = Some(pass_on(context.peer.clone(), message));
+                    talk = reach.peer.map(|peer| pass_on(peer.clone(), message));
                     continue;
                 }
                 ToClient::Ask(Asked { requests, answers }) => (requests, Pending::Answers(answers)),
@@ -142,7 +183,7 @@ impl Exchange {
                 },
             };
             if !is_modern(&self.asking.known().version) {
-                talk = Some(ask(context.peer.clone(), requests, pending, self.visitor.clone()));
+                talk = reach.peer.map(|peer| ask(peer.clone(), requests, pending, self.visitor.clone()));
                 continue;
             }
             match parking.park(self, pending) {
@@ -163,14 +204,9 @@ impl Exchange {
         Consenting { engine: Arc::clone(&self.engine), question }
     }
 
-    fn report(
-        &mut self,
-        progress: Progress,
-        peer: &Peer<RoleServer>,
-        token: Option<&ProgressToken>,
-    ) -> Option<Talk> {
-        let said = self.progress_param(progress, token?.clone());
-        let peer = peer.clone();
+    fn report(&mut self, progress: Progress, reach: &Reach<'_>) -> Option<Talk> {
+        let said = self.progress_param(progress, reach.token.clone()?);
+        let peer = reach.peer?.clone();
         Some(Box::pin(async move {
             // A client that has gone has its call cancelled.
             let _ = peer.notify_progress(said).await;
@@ -188,12 +224,8 @@ impl Exchange {
     }
 
     /// What was reported before the end reaches the client before the answer, as far as it reads.
-    async fn say_the_rest(
-        &mut self,
-        talk: Option<Talk>,
-        peer: &Peer<RoleServer>,
-        token: Option<&ProgressToken>,
-    ) {
+    async fn say_the_rest(&mut self, talk: Option<Talk>, reach: &Reach<'_>) {
+        let Some(peer) = reach.peer else { return };
         let rest = async {
             if let Some(talk) = talk {
                 talk.await;
@@ -210,7 +242,7 @@ impl Exchange {
                 };
                 match said {
                     ToClient::Progress(progress) => {
-                        if let Some(talk) = self.report(progress, peer, token) {
+                        if let Some(talk) = self.report(progress, reach) {
                             talk.await;
                         }
                     }

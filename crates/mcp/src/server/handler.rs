@@ -1,37 +1,32 @@
 //! The server that `rmcp` drives, for one visitor: one request of 2026-07-28, or one MCP session of an older version.
 
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use parking_lot::Mutex;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
     CompleteResult, CreateTaskResult, DiscoverResult, GetPromptRequestParams, GetPromptResponse,
-    GetTaskParams, GetTaskResult, InputResponses, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, LoggingLevel, PaginatedRequestParams, ProtocolVersion,
-    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, SetLevelRequestParams,
-    SubscribeRequestParams, SubscriptionFilter, TASKS_EXTENSION_ID, Tool, UnsubscribeRequestParams,
-    UpdateTaskParams,
+    GetTaskParams, GetTaskResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, LoggingLevel, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
+    ReadResourceResponse, ServerCapabilities, ServerConfig, SetLevelRequestParams, SubscribeRequestParams,
+    SubscriptionFilter, TASKS_EXTENSION_ID, Tool, UnsubscribeRequestParams, UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio_util::sync::{CancellationToken, DropGuard};
-use toolway_core::{Attachment, Call, Progress, RawArguments};
 use toolway_types::{RawJson, ToolError, ToolId};
 
 use super::Shared;
-use super::answer::{self, Form, is_modern};
-use super::client::{Asking, Known, ToClient};
+use super::answer::{self, is_modern};
+use super::call::{Again, Called, ToolCall};
+use super::client::Known;
 use super::era;
-use super::exchange::{Answer, Done, Exchange, Which, Work};
+use super::exchange::{Answer, Done, Reach, Which};
 use super::following::{Reader, Wishes, follow};
 use super::said::Said;
-use super::tasks;
 use super::through::{self, Through, no_such_resource};
 use super::visitor::{Meant, RESOURCES, Visitor};
-use crate::link::{Client, Link};
 use crate::offering::Subscription;
-use crate::refused;
 
 /// How long a client of 2026-07-28 may take a list for what it was. Changes are told as well, to who listens.
 const FRESH_MS: u64 = 5_000;
@@ -43,8 +38,8 @@ const SUBSCRIPTIONS: usize = 256;
 /// Shows tools to one visitor, and calls them. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Handler {
-    shared: Arc<Shared>,
-    visitor: Visitor,
+    pub(super) shared: Arc<Shared>,
+    pub(super) visitor: Visitor,
     wishes: Arc<Mutex<Wishes>>,
     /// Ends what follows changes for a session's client, when the session and with it the last handler is dropped.
     following: Arc<OnceLock<DropGuard>>,
@@ -55,7 +50,7 @@ impl Handler {
         Self { shared, visitor, wishes: Arc::default(), following: Arc::default() }
     }
 
-    fn through(&self) -> Through<'_> {
+    pub(super) fn through(&self) -> Through<'_> {
         Through {
             engine: &self.shared.engine,
             offerings: self.shared.offerings.as_ref(),
@@ -80,90 +75,6 @@ impl Handler {
         }
     }
 
-    /// Work for a request: taken up again where the client holds a word for it, else begun.
-    fn exchange(
-        &self,
-        which: Which,
-        state: Option<String>,
-        answers: Option<InputResponses>,
-        context: &RequestContext<RoleServer>,
-        begin: impl FnOnce(Arc<Asking>, &CancellationToken) -> Result<Work, ErrorData>,
-    ) -> Result<Exchange, ErrorData> {
-        if let Some(state) = state {
-            let (exchange, pending) =
-                self.shared.parking.take(&state, &which, &self.visitor).ok_or_else(unknown_state)?;
-            pending.answered(&self.visitor, Ok(answers.unwrap_or_default()));
-            return Ok(exchange);
-        }
-        let (asking, waiting) = Asking::new(self.known(context), answers);
-        let cancel = CancellationToken::new();
-        let work = begin(Arc::clone(&asking), &cancel)?;
-        Ok(Exchange {
-            which,
-            visitor: self.visitor.clone(),
-            engine: Arc::clone(&self.shared.engine),
-            asking,
-            waiting,
-            work,
-            cancel,
-            reported: f64::NEG_INFINITY,
-            unsaid: None,
-        })
-    }
-
-    /// A call as work: through the engine, with reports and questions on the way.
-    fn call(
-        &self,
-        tool: &ToolId,
-        arguments: RawArguments,
-        wants_reports: bool,
-        asking: Arc<Asking>,
-        cancel: &CancellationToken,
-    ) -> Work {
-        let mut call = Call::new(tool.exposed().to_string(), arguments, self.visitor.caller.clone());
-        call.cancel = Some(cancel.clone());
-        if wants_reports {
-            let queue = asking.queue().clone();
-            call.progress = Some(Arc::new(move |progress: Progress| {
-                // A client that does not read misses some.
-                let _ = queue.try_send(ToClient::Progress(progress));
-            }));
-        }
-        if asking.known().has_forms() {
-            let queue = asking.queue().clone();
-            call.questions = Some(Arc::new(move |event: &toolway_core::consent::QuestionEvent| {
-                if let toolway_core::consent::QuestionEvent::Asked(question) = event {
-                    // Where there is no room the question waits for the owner.
-                    let _ = queue.try_send(ToClient::Consent(Arc::clone(question)));
-                }
-            }));
-        }
-        let is_modern = is_modern(&asking.known().version);
-        let link: Attachment = Arc::new(Link(asking as Arc<dyn Client>));
-        call.attachment = Some(link);
-        let shared = Arc::clone(&self.shared);
-        // One upstream alone gives its results under the name under which it introduces itself.
-        let itself = if is_modern { self.through().itself() } else { None };
-        let upstream = itself.and_then(|(info, _)| serde_json::to_string(&info).ok());
-        Box::pin(async move {
-            let finished = shared.engine.call(call).await;
-            if let Some(refused) = finished.original.as_ref().and_then(refused::read) {
-                return Err(refused);
-            }
-            let form = Form { is_modern, server: upstream.as_deref().unwrap_or(&shared.server_json) };
-            Ok(Done::Tool(answer::of(&finished, form, &shared.verbatim)))
-        })
-    }
-
-    /// How long a run of a tool may take.
-    fn limit(&self, tool: &ToolId) -> Duration {
-        let registry = self.shared.engine.registry().snapshot();
-        let found = registry.source(&tool.source).and_then(|source| {
-            source.tools().iter().find(|it| it.spec().name() == &tool.tool).map(|it| Arc::clone(it.spec()))
-        });
-        found.map_or(Duration::from_secs(3600), |spec| self.shared.engine.tool_timeout(tool, &spec))
-    }
-
     async fn subscribed(&self, uri: &str) -> Result<Subscription, ErrorData> {
         let (named, own) = match self.through().resource(uri) {
             Some((named, own)) => (named, own.to_owned()),
@@ -175,12 +86,6 @@ impl Handler {
 
 fn version(context: &RequestContext<RoleServer>) -> ProtocolVersion {
     context.protocol_version().unwrap_or(ProtocolVersion::V_2025_03_26)
-}
-
-fn unknown_state() -> ErrorData {
-    let words = "requestState is not one that can be used: it has been used, its time is over, or it belongs to another \
-                 request; send the request again without it";
-    ErrorData::invalid_params(words, None)
 }
 
 impl ServerHandler for Handler {
@@ -248,40 +153,20 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let CallToolRequestParams { name, arguments, input_responses, request_state, .. } = request;
-        let meant = self.visitor.tool(&self.shared.engine, &name);
-        let meant =
-            meant.ok_or_else(|| ErrorData::invalid_params(ToolError::not_available(&name).message, None))?;
-        let (Meant::Away(id) | Meant::Here(super::visitor::Seen { id, .. })) = meant;
-        let raw = match &arguments {
-            None => RawArguments::None,
-            Some(parsed) => RawArguments::Json(
-                Said::arguments(&context.extensions)
-                    .unwrap_or_else(|| RawJson::from(&serde_json::Value::Object(parsed.clone()))),
-            ),
+        let Some(tool) = self.visitor.tool(&self.shared.engine, &name).map(Meant::id) else {
+            return Err(ErrorData::invalid_params(ToolError::not_available(&name).message, None));
         };
-        let which = Which { method: "tools/call", of: name.into_owned(), arguments };
-        let wants_reports = context.meta.get_progress_token().is_some();
-        let exchange = self.exchange(which, request_state, input_responses, &context, |asking, cancel| {
-            Ok(self.call(&id, raw, wants_reports, asking, cancel))
-        })?;
-        let has_tasks = context.client_capabilities().is_some_and(|client| client.supports_tasks());
-        let mut patience = has_tasks.then_some(tasks::AFTER);
-        let mut exchange = exchange;
-        loop {
-            match exchange.run(&context, &self.shared.parking, patience).await? {
-                Answer::Done(Done::Tool(result)) => return Ok(result.into()),
-                Answer::Input(questions) => return Ok(questions.into()),
-                Answer::Late(late) => match self.shared.tasks.begin(*late, self.limit(&id)) {
-                    Ok(task) => return Ok(CreateTaskResult::new(task).into()),
-                    // Too many: the request waits as it would without tasks.
-                    Err(back) => {
-                        exchange = *back;
-                        patience = None;
-                    }
-                },
-                Answer::Done(_) => return Err(wrong_end()),
-            }
-        }
+        let arguments = arguments.map(|parsed| {
+            Said::arguments(&context.extensions).unwrap_or_else(|| RawJson::from(&parsed.into()))
+        });
+        let again = Again { state: request_state, answers: input_responses };
+        let asked = ToolCall { name: name.into_owned(), tool, arguments, again };
+        let called = self.called(asked, self.known(&context), &Reach::of(&context)).await?;
+        Ok(match called {
+            Called::Result(json) => answer::carry(&json, &self.shared.verbatim).into(),
+            Called::Input(questions) => questions.into(),
+            Called::Task(task) => CreateTaskResult::new(task).into(),
+        })
     }
 
     async fn get_task(
@@ -360,9 +245,9 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let which = Which { method: "resources/read", of: request.uri.clone(), arguments: None };
-        let (state, answers) = (request.request_state.take(), request.input_responses.take());
+        let again = Again { state: request.request_state.take(), answers: request.input_responses.take() };
         let is_modern = is_modern(&version(&context));
-        let exchange = self.exchange(which, state, answers, &context, |asking, _| {
+        let exchange = self.exchange(which, again, self.known(&context), |asking, _| {
             let (named, request) = self.through().asked_resource(request)?;
             Ok(Box::pin(async move {
                 let uri = request.uri.clone();
@@ -377,7 +262,7 @@ impl ServerHandler for Handler {
                 }
             }))
         })?;
-        match exchange.run(&context, &self.shared.parking, None).await? {
+        match exchange.run(&Reach::of(&context), &self.shared.parking, None).await? {
             Answer::Done(Done::Resource(result)) => Ok(result.into()),
             Answer::Input(questions) => Ok(questions.into()),
             Answer::Done(_) | Answer::Late(_) => Err(wrong_end()),
@@ -389,11 +274,11 @@ impl ServerHandler for Handler {
         mut request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let which =
-            Which { method: "prompts/get", of: request.name.clone(), arguments: request.arguments.clone() };
-        let (state, answers) = (request.request_state.take(), request.input_responses.take());
+        let arguments = request.arguments.clone().map(|arguments| RawJson::from(&arguments.into()));
+        let which = Which { method: "prompts/get", of: request.name.clone(), arguments };
+        let again = Again { state: request.request_state.take(), answers: request.input_responses.take() };
         let is_modern = is_modern(&version(&context));
-        let exchange = self.exchange(which, state, answers, &context, |asking, _| {
+        let exchange = self.exchange(which, again, self.known(&context), |asking, _| {
             let (named, request) = self.through().asked_prompt(request)?;
             Ok(Box::pin(async move {
                 match through::get(named, request, asking).await? {
@@ -405,7 +290,7 @@ impl ServerHandler for Handler {
                 }
             }))
         })?;
-        match exchange.run(&context, &self.shared.parking, None).await? {
+        match exchange.run(&Reach::of(&context), &self.shared.parking, None).await? {
             Answer::Done(Done::Prompt(result)) => Ok(result.into()),
             Answer::Input(questions) => Ok(questions.into()),
             Answer::Done(_) | Answer::Late(_) => Err(wrong_end()),
@@ -497,6 +382,6 @@ impl ServerHandler for Handler {
     }
 }
 
-fn wrong_end() -> ErrorData {
+pub(super) fn wrong_end() -> ErrorData {
     ErrorData::internal_error("the request ended in the answer to another kind of request", None)
 }

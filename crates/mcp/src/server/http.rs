@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
+use super::plain::Plain;
 use super::said::Said;
 use super::sessions::{Entered, Sessions, Visited};
 use super::visitor::Visitor;
@@ -32,7 +33,7 @@ pub struct HttpServer {
 }
 
 /// The header that names an MCP session.
-const SESSION: &str = "mcp-session-id";
+pub(super) const SESSION: &str = "mcp-session-id";
 
 impl HttpServer {
     /// Host and origin of a request have been checked before it comes here, and its body is no longer than may be.
@@ -61,9 +62,13 @@ impl HttpServer {
 
     /// Answers a visitor's request.
     pub async fn serve(&self, visitor: Visitor, request: Request<Bytes>) -> Response<ResponseBody> {
-        let named = request.headers().get(SESSION).and_then(|id| id.to_str().ok()).map(str::to_owned);
+        let (mut parts, body) = request.into_parts();
+        if let Some(plain) = Plain::of(&self.shared, &visitor, &parts, &body) {
+            return plain.answered(&self.shared, visitor).await;
+        }
+        let named = parts.headers.get(SESSION).and_then(|id| id.to_str().ok()).map(str::to_owned);
         let entered = named.as_deref().and_then(|id| self.sessions.enter(id, &visitor));
-        let is_modern = request.headers().get("mcp-protocol-version").is_some_and(|version| {
+        let is_modern = parts.headers.get("mcp-protocol-version").is_some_and(|version| {
             version
                 .to_str()
                 .is_ok_and(|version| version >= rmcp::model::ProtocolVersion::V_2026_07_28.as_str())
@@ -81,7 +86,6 @@ impl HttpServer {
         let shared = Arc::clone(&self.shared);
         let factory = move || Ok(Handler::new(Arc::clone(&shared), visitor.clone()));
         let service = StreamableHttpService::new(factory, Arc::clone(&visited), self.config.clone());
-        let (mut parts, body) = request.into_parts();
         if parts.method == Method::POST {
             parts.extensions.insert(Said(body.clone()));
         }

@@ -12,12 +12,14 @@ use tokio_util::sync::CancellationToken;
 use toolway_core::consent::Question;
 use toolway_types::Clock;
 
+use super::answer;
 use super::client::ToClient;
 use super::consent;
 use super::exchange::{Done, Exchange};
 use super::parking::Pending;
 use super::visitor::Visitor;
 use crate::link::NoAnswer;
+use crate::verbatim::Verbatim;
 
 /// How long a call may take until it becomes a task. A call that asks its client something becomes one at once.
 pub(crate) const AFTER: Duration = Duration::from_millis(500);
@@ -32,12 +34,14 @@ const MOST_OF_ONE: usize = 64;
 
 /// The tasks.
 pub(crate) struct Tasks {
+    verbatim: Verbatim,
     clock: Arc<dyn Clock>,
     kept: Mutex<HashMap<String, Arc<Kept>>>,
 }
 
 /// One task.
 struct Kept {
+    verbatim: Verbatim,
     visitor: Visitor,
     cancel: CancellationToken,
     created: String,
@@ -73,8 +77,8 @@ impl std::fmt::Debug for Tasks {
 }
 
 impl Tasks {
-    pub(crate) fn new(clock: Arc<dyn Clock>) -> Arc<Self> {
-        Arc::new(Self { clock, kept: Mutex::default() })
+    pub(crate) fn new(clock: Arc<dyn Clock>, verbatim: Verbatim) -> Arc<Self> {
+        Arc::new(Self { verbatim, clock, kept: Mutex::default() })
     }
 
     fn now(&self) -> String {
@@ -93,6 +97,7 @@ impl Tasks {
         let visitor = exchange.visitor.clone();
         let now = self.now();
         let kept = Arc::new(Kept {
+            verbatim: self.verbatim.clone(),
             visitor: visitor.clone(),
             cancel: exchange.cancel.clone(),
             created: now.clone(),
@@ -220,7 +225,7 @@ impl Kept {
         self.note(tasks, |state| {
             state.stage = match ended {
                 _ if was_cancelled => Stage::Cancelled,
-                Ok(Done::Tool(result)) => Stage::Ended(Ok(object(&result))),
+                Ok(Done::Tool(result)) => Stage::Ended(Ok(object(&answer::carry(&result, &self.verbatim)))),
                 Ok(_) => {
                     Stage::Ended(Err(object(&ErrorData::internal_error("another kind of answer", None))))
                 }

@@ -106,6 +106,11 @@ impl Through<'_> {
         all
     }
 
+    /// How the upstream that stands alone introduces itself, as JSON.
+    pub(crate) fn introduced(&self) -> Option<String> {
+        serde_json::to_string(&self.alone()?.facts()?.info).ok()
+    }
+
     /// How the upstream that stands alone calls itself and wants to be used.
     pub(crate) fn itself(&self) -> Option<(Implementation, Option<String>)> {
         let facts = self.alone()?.facts()?;

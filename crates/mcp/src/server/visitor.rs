@@ -46,6 +46,15 @@ pub(crate) enum Meant {
     Away(ToolId),
 }
 
+impl Meant {
+    /// The id of the tool.
+    pub(crate) fn id(self) -> ToolId {
+        match self {
+            Self::Away(id) | Self::Here(Seen { id, .. }) => id,
+        }
+    }
+}
+
 /// What stands in rules for an upstream's resources, as if it were a tool of it.
 pub const RESOURCES: &str = "mcp.resources";
 /// What stands in rules for an upstream's prompts.

@@ -39,7 +39,7 @@ pub(super) fn of_all(definition: &ServerDefinition) -> serde_json::Value {
 /// Whether the client of a request may be asked this.
 pub(super) fn may_ask(definition: &ServerDefinition, exchange: &Exchange, request: &InputRequest) -> bool {
     let Some(client) = &exchange.client else { return false };
-    let can = of_client(definition, &client.capabilities());
+    let can = of_client(definition, client.capabilities());
     match request {
         InputRequest::Elicitation(request) => can.elicitation.is_some_and(|can| match &request.params {
             ElicitRequestParams::UrlElicitationParams { .. } => can.url.is_some(),

@@ -130,18 +130,18 @@ pub(super) async fn call(
 }
 
 /// What the client gave along.
-struct Given {
-    meta: serde_json::Map<String, Value>,
+struct Given<'a> {
+    meta: &'a serde_json::Map<String, Value>,
     can: ClientCapabilities,
     level: Option<LoggingLevel>,
 }
 
-impl Given {
-    fn of(upstream: &Upstream, client: &dyn Client) -> Self {
+impl<'a> Given<'a> {
+    fn of(upstream: &Upstream, client: &'a dyn Client) -> Self {
         let meta = client.meta();
         let level = meta.log_level();
-        let can = allowed::of_client(upstream.definition(), &client.capabilities());
-        Self { meta: meta.0.0, can, level }
+        let can = allowed::of_client(upstream.definition(), client.capabilities());
+        Self { meta: &meta.0.0, can, level }
     }
 }
 
@@ -158,7 +158,7 @@ async fn send(
     request: &Request<'_>,
     round: &Round,
     client: Option<&Arc<dyn Client>>,
-    given: Option<&Given>,
+    given: Option<&Given<'_>>,
     context: Option<&CallContext>,
 ) -> Result<RawJson, Fault> {
     let connection = upstream.connected(None).await?;
@@ -184,7 +184,7 @@ async fn over(
     request: &Request<'_>,
     round: &Round,
     client: Option<&Arc<dyn Client>>,
-    given: Option<&Given>,
+    given: Option<&Given<'_>>,
     context: Option<&CallContext>,
 ) -> Result<RawJson, Fault> {
     let id = connection.next_id();
@@ -208,7 +208,7 @@ async fn over(
         }
     }
     let level = given.and_then(|given| given.level).or_else(|| connection.upstream().wanted().lock().level());
-    let said = given.map(|given| (&given.meta, &given.can));
+    let said = given.map(|given| (given.meta, &given.can));
     connection.meta().write(&mut params, context.map(|_| id), Some(era), said, level);
     params.push('}');
     let exchange = Exchange::new(client.cloned(), context.cloned());

@@ -1,7 +1,7 @@
 //! What carries messages to a server and back.
 
 pub(super) mod address;
-mod body;
+pub(super) mod body;
 pub(super) mod http;
 pub(super) mod pending;
 pub(super) mod pipes;

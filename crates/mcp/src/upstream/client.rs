@@ -2,46 +2,92 @@
 
 use std::time::Duration;
 
-use reqwest::redirect::{Attempt, Policy};
+use bytes::Bytes;
+use http::header::{LOCATION, USER_AGENT};
+use http::{HeaderValue, Request};
+use http_body_util::Full;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use url::Url;
 
-/// How long connecting may take, TLS included.
+use super::carrier::body::Response;
+use super::fault::Fault;
+
+/// How long connecting may take, TLS not included.
 const CONNECT: Duration = Duration::from_secs(10);
 /// How many redirects are followed.
 const REDIRECTS: usize = 5;
 /// How long a connection that nobody uses is kept.
 const IDLE: Duration = Duration::from_secs(90);
-
 /// How often a connection that says nothing is asked whether its other end is there still.
 const KEEPALIVE: Duration = Duration::from_secs(60);
 
-/// A client with these TLS settings. It follows redirects within one origin only, since what it sends may hold keys,
-/// and waits for no packet to be full.
-///
-/// # Errors
-/// Where the settings can't be used.
-pub fn http_client(tls: rustls::ClientConfig, user_agent: &str) -> Result<reqwest::Client, String> {
-    reqwest::Client::builder()
-        .user_agent(user_agent)
-        .tls_backend_preconfigured(tls)
-        .connect_timeout(CONNECT)
-        .redirect(Policy::custom(within_origin))
-        .referer(false)
-        .no_proxy()
-        .tcp_nodelay(true)
-        .tcp_keepalive(KEEPALIVE)
-        .pool_idle_timeout(IDLE)
-        .build()
-        .map_err(|error| error.to_string())
+/// Sends requests, and keeps connections. It waits for no packet to be full, and goes by no proxy. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct HttpClient {
+    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    user_agent: HeaderValue,
 }
 
-fn within_origin(attempt: Attempt<'_>) -> reqwest::redirect::Action {
-    let from = attempt.previous().last().map(reqwest::Url::origin);
-    let is_same = from.is_some_and(|from| from == attempt.url().origin());
-    // Others turn a POST into a GET, which would ask for something else.
-    let keeps_method = matches!(attempt.status().as_u16(), 307 | 308);
-    if is_same && keeps_method && attempt.previous().len() <= REDIRECTS {
-        attempt.follow()
-    } else {
-        attempt.stop()
+impl HttpClient {
+    /// With these TLS settings, under this name.
+    ///
+    /// # Errors
+    /// Where the name can't stand in a header.
+    pub fn new(tls: rustls::ClientConfig, user_agent: &str) -> Result<Self, String> {
+        let user_agent = HeaderValue::from_str(user_agent).map_err(|error| error.to_string())?;
+        let mut tcp = HttpConnector::new();
+        tcp.enforce_http(false);
+        tcp.set_nodelay(true);
+        tcp.set_keepalive(Some(KEEPALIVE));
+        tcp.set_connect_timeout(Some(CONNECT));
+        let connector = HttpsConnectorBuilder::new()
+            .with_tls_config(tls)
+            .https_or_http()
+            .enable_http1()
+            .wrap_connector(tcp);
+        let client = Client::builder(TokioExecutor::new())
+            .pool_idle_timeout(IDLE)
+            .pool_timer(TokioTimer::new())
+            .build(connector);
+        Ok(Self { client, user_agent })
     }
+
+    /// Sends a request once. One that could not leave over a kept connection leaves over another.
+    pub(super) async fn send(&self, mut request: Request<Full<Bytes>>) -> Result<Response, Fault> {
+        request.headers_mut().insert(USER_AGENT, self.user_agent.clone());
+        match self.client.request(request).await {
+            Ok(response) => Ok(Response::of(response)),
+            Err(error) if error.is_connect() => Err(Fault::Unreachable(deepest(&error))),
+            Err(error) => Err(Fault::Lost(deepest(&error))),
+        }
+    }
+}
+
+/// Where a redirect leads that is the `nth` in a row (from 0) and may be followed: within one origin only, since what is
+/// sent may hold keys, and where it is to be sent as it was.
+pub(super) fn redirect(from: &Url, response: &Response, nth: usize) -> Option<Url> {
+    // Others turn a POST into a GET, which would ask for something else.
+    let keeps_method = matches!(response.status().as_u16(), 307 | 308);
+    if !keeps_method || nth >= REDIRECTS {
+        return None;
+    }
+    let to = from.join(response.headers().get(LOCATION)?.to_str().ok()?).ok()?;
+    (to.origin() == from.origin()).then_some(to)
+}
+
+/// Why there is no answer: the deepest cause. Addresses may hold keys, and are not in it.
+pub(super) fn deepest(error: &dyn std::error::Error) -> String {
+    let mut words = String::new();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let said = cause.to_string();
+        if !said.is_empty() {
+            words = said;
+        }
+        source = cause.source();
+    }
+    if words.is_empty() { "the request failed".to_owned() } else { words }
 }

@@ -10,11 +10,11 @@ use toolway_core::{Registry, SpecCache, ToolSpec};
 use toolway_types::{Clock, Slug};
 
 use super::authorize::Authorizer;
+use super::client::HttpClient;
 use super::secrets::SecretSource;
 
-/// Makes the HTTP client, when the first server at an address is connected to. It may read the disk.
-/// [`super::http_client`] makes one that is fit for this.
-pub type HttpMaker = Arc<dyn Fn() -> Result<reqwest::Client, String> + Send + Sync>;
+/// Makes the HTTP client, when a server at an address is connected to. It may read the disk.
+pub type HttpMaker = Arc<dyn Fn() -> Result<HttpClient, String> + Send + Sync>;
 
 /// Is told of a server's tools whenever they are about to be registered: all of them, by name. They are registered when
 /// it has ended, so that what has changed can be marked before anybody sees it.

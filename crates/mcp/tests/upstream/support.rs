@@ -16,8 +16,8 @@ use toolway_core::{Call, Caller, Engine, EngineParts, Finished, RawArguments, Re
 use toolway_mcp::definition::ServerDefinition;
 use toolway_mcp::link::{Client, Link, NoAnswer};
 use toolway_mcp::upstream::{
-    NoAuthorizer, NoSecrets, State, Upstream, UpstreamParts, UpstreamSettings, UpstreamStatus, Upstreams,
-    http_client,
+    HttpClient, NoAuthorizer, NoSecrets, State, Upstream, UpstreamParts, UpstreamSettings, UpstreamStatus,
+    Upstreams,
 };
 use toolway_types::{Outcome, RawJson, Slug, SystemClock, ToolError, ToolOutput};
 
@@ -59,7 +59,7 @@ impl Bench {
             environment: environment(),
             folder: std::env::temp_dir(),
             secrets: Arc::new(NoSecrets),
-            http: Arc::new(|| http_client(tls(), "toolway-test")),
+            http: Arc::new(|| HttpClient::new(tls(), "toolway-test")),
             authorizer: Arc::new(NoAuthorizer),
             client_name: "toolway-test".to_owned(),
             client_version: "1.0.0".to_owned(),
@@ -234,16 +234,16 @@ impl TestClient {
 
 #[async_trait]
 impl Client for TestClient {
-    fn capabilities(&self) -> ClientCapabilities {
-        self.capabilities.clone()
+    fn capabilities(&self) -> &ClientCapabilities {
+        &self.capabilities
     }
 
     fn protocol_version(&self) -> ProtocolVersion {
         ProtocolVersion::V_2025_11_25
     }
 
-    fn meta(&self) -> RequestMetaObject {
-        self.meta.clone()
+    fn meta(&self) -> &RequestMetaObject {
+        &self.meta
     }
 
     fn early_answers(&self) -> Option<InputResponses> {

@@ -25,7 +25,7 @@ fn read(outcome: Outcome, original: Option<&str>, form: Form<'_>) -> String {
         durations: Durations::default(),
     };
     let verbatim = Verbatim::default();
-    let written = serde_json::to_string(&of(&finished, form, &verbatim)).unwrap();
+    let written = serde_json::to_string(&carry(&of(&finished, form), &verbatim)).unwrap();
     let mut splicer = verbatim.splicer();
     let mut read = splicer.push(written.as_bytes());
     read.extend(splicer.finish());

@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
-use reqwest::{Request, Response, Url};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri};
+use http_body_util::Full;
 use secrecy::{ExposeSecret, SecretString};
 use toolway_types::Slug;
+use url::Url;
 
-use super::body;
+use super::body::{self, Response};
 use crate::upstream::authorize::{Authorizer, Retry};
+use crate::upstream::client::{HttpClient, redirect};
 use crate::upstream::fault::Fault;
 
 /// What answers may be.
@@ -24,8 +26,9 @@ const OWN_HEADERS: &[&str] =
 
 /// Where a server is.
 pub(in crate::upstream) struct Address {
-    client: reqwest::Client,
+    client: HttpClient,
     url: Url,
+    uri: Uri,
     /// Those of every request.
     headers: HeaderMap,
     slug: Slug,
@@ -42,7 +45,7 @@ impl Address {
     /// # Errors
     /// Where the address or a header can't be used.
     pub(in crate::upstream) fn new(
-        client: reqwest::Client,
+        client: HttpClient,
         url: &str,
         headers: Vec<(String, SecretString)>,
         slug: Slug,
@@ -52,7 +55,9 @@ impl Address {
         let url = url.ok_or_else(|| {
             Fault::Definition("its address has not the form http://… or https://…".to_owned())
         })?;
-        let mut all = HeaderMap::with_capacity(headers.len());
+        let uri = uri_of(&url)?;
+        let mut all = HeaderMap::with_capacity(headers.len() + 1);
+        all.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         for (name, value) in headers {
             let parsed = HeaderName::from_bytes(name.as_bytes()).ok();
             let parsed = parsed.filter(|name| !OWN_HEADERS.contains(&name.as_str()));
@@ -64,7 +69,7 @@ impl Address {
             value.set_sensitive(true);
             all.insert(parsed, value);
         }
-        Ok(Self { client, url, headers: all, slug, authorizer })
+        Ok(Self { client, url, uri, headers: all, slug, authorizer })
     }
 
     pub(in crate::upstream) fn url(&self) -> &Url {
@@ -79,15 +84,23 @@ impl Address {
         headers: &HeaderMap,
         body: Option<Bytes>,
     ) -> Result<Response, Fault> {
-        let mut challenges = 0;
+        let (mut challenges, mut redirects) = (0, 0);
+        let mut moved: Option<Url> = None;
         loop {
-            let mut request = Request::new(method.clone(), url.clone());
-            self.dress(request.headers_mut(), headers).await?;
-            if let Some(body) = &body {
+            let url = moved.as_ref().unwrap_or(url);
+            let mut request = Request::new(Full::new(body.clone().unwrap_or_default()));
+            *request.method_mut() = method.clone();
+            *request.uri_mut() = if *url == self.url { self.uri.clone() } else { uri_of(url)? };
+            *request.headers_mut() = self.dressed(headers).await?;
+            if body.is_some() {
                 request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
-                *request.body_mut() = Some(body.clone().into());
             }
-            let response = self.client.execute(request).await.map_err(|error| of_transport(&error))?;
+            let response = self.client.send(request).await?;
+            if let Some(to) = redirect(url, &response, redirects) {
+                redirects += 1;
+                moved = Some(to);
+                continue;
+            }
             let status = response.status();
             let challenge = response.headers().get(WWW_AUTHENTICATE);
             let is_challenge = status == StatusCode::UNAUTHORIZED
@@ -112,13 +125,12 @@ impl Address {
         }
     }
 
-    async fn dress(&self, all: &mut HeaderMap, headers: &HeaderMap) -> Result<(), Fault> {
-        all.reserve(self.headers.len() + headers.len() + 3);
-        all.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+    async fn dressed(&self, headers: &HeaderMap) -> Result<HeaderMap, Fault> {
+        let mut all = HeaderMap::with_capacity(self.headers.len() + headers.len() + 4);
         all.extend(self.headers.iter().map(|(name, value)| (name.clone(), value.clone())));
         all.extend(headers.iter().map(|(name, value)| (name.clone(), value.clone())));
         if self.headers.contains_key(AUTHORIZATION) {
-            return Ok(());
+            return Ok(all);
         }
         let token = self.authorizer.token(&self.slug, self.url.as_str()).await;
         let token = token.map_err(|error| match error.hint {
@@ -132,7 +144,7 @@ impl Address {
             value.set_sensitive(true);
             all.insert(AUTHORIZATION, value);
         }
-        Ok(())
+        Ok(all)
     }
 }
 
@@ -143,18 +155,6 @@ pub(in crate::upstream) fn is_type(response: &Response, wanted: &str) -> bool {
     media.is_some_and(|media| media.trim().eq_ignore_ascii_case(wanted))
 }
 
-/// Why there is no answer. Addresses may hold keys, so they are left out.
-pub(in crate::upstream) fn of_transport(error: &reqwest::Error) -> Fault {
-    let mut words = Vec::new();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        words.push(cause.to_string());
-        source = cause.source();
-    }
-    let words = match words.last() {
-        Some(last) if words.len() > 1 && !last.is_empty() => last.clone(),
-        Some(only) => only.clone(),
-        None => "the request failed".to_owned(),
-    };
-    if error.is_connect() { Fault::Unreachable(words) } else { Fault::Lost(words) }
+fn uri_of(url: &Url) -> Result<Uri, Fault> {
+    url.as_str().parse().map_err(|error| Fault::Definition(format!("its address can't be used: {error}")))
 }

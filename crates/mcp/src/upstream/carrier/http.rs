@@ -8,10 +8,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use parking_lot::Mutex;
-use reqwest::Response;
 use toolway_types::RawJson;
 
 use super::address::{Address, EVENTS, JSON, is_type};
+use super::body::Response;
 use super::stream::Stream;
 use super::{Outgoing, body};
 use crate::upstream::connection::Connection;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderMap, Method};
-use reqwest::Url;
 use toolway_types::RawJson;
+use url::Url;
 
 use super::address::{Address, EVENTS, is_type};
 use super::pending::Pending;

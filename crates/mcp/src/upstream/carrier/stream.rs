@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use reqwest::Response;
 
-use super::address::of_transport;
+use super::body::Response;
 use super::sse_events::{Event, Events, TooLong};
 use crate::upstream::fault::Fault;
 
@@ -35,7 +34,7 @@ impl Stream {
                 Ok(None) => {}
                 Err(TooLong) => return Err(Fault::TooLarge(self.limit)),
             }
-            match self.response.chunk().await.map_err(|error| of_transport(&error))? {
+            match self.response.piece().await? {
                 Some(piece) => self.events.push(&piece),
                 None => return Ok(None),
             }
@@ -45,12 +44,12 @@ impl Stream {
     /// Reads what is left, so that the connection can be used again. Servers end a stream with its last event, so
     /// mostly nothing is.
     pub(super) fn finish(mut self) {
-        if let Some(Ok(None) | Err(_)) = self.response.chunk().now_or_never() {
+        if let Some(Ok(None) | Err(_)) = self.response.piece().now_or_never() {
             return;
         }
         let rest = async move {
             let mut read = 0;
-            while let Ok(Some(piece)) = self.response.chunk().await {
+            while let Ok(Some(piece)) = self.response.piece().await {
                 read += piece.len();
                 if read > REST_BYTES {
                     break;
