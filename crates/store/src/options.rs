@@ -29,7 +29,7 @@ pub struct StoreOptions {
     pub queue_records: usize,
     /// Most bytes of arguments and outcomes that wait to be written (64 MiB).
     pub queue_bytes: usize,
-    /// How long a record waits for others to be written with (4 ms).
+    /// How long a record waits for others to be written with (10 ms).
     pub window: Duration,
     /// How long one attempt waits for another program's lock on the database (1 s).
     pub busy_timeout: Duration,
@@ -47,7 +47,7 @@ impl Default for StoreOptions {
             retention_bytes: 1 << 30,
             queue_records: 65_536,
             queue_bytes: 64 << 20,
-            window: Duration::from_millis(4),
+            window: Duration::from_millis(10),
             busy_timeout: Duration::from_secs(1),
             give_up_after: Duration::from_secs(1),
         }

@@ -29,7 +29,10 @@ struct ScopeMissing;
 
 /// The document, and MCP's doors with the header on what they refuse.
 pub(super) fn routes(app: &Arc<App>, doors: Router<Arc<App>>) -> Router<Arc<App>> {
-    let doors = doors.layer(middleware::from_fn_with_state(Arc::clone(app), lead));
+    let doors = match app.access.issuer {
+        Some(_) => doors.layer(middleware::from_fn_with_state(Arc::clone(app), lead)),
+        None => doors,
+    };
     doors.route(PLACE, get(document)).route(&format!("{PLACE}/{{*path}}"), get(document_of))
 }
 

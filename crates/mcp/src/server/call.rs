@@ -130,7 +130,7 @@ impl Handler {
             let queue = asking.queue().clone();
             call.progress = Some(Arc::new(move |progress: Progress| {
                 // A client that does not read misses some.
-                let _ = queue.try_send(ToClient::Progress(progress));
+                let _ = queue.try_send(ToClient::Progress(Box::new(progress)));
             }));
         }
         if asking.known().has_forms() {

@@ -22,14 +22,14 @@ use crate::link::{Client, NoAnswer};
 /// What waits for the client; reports beyond that are dropped.
 const WAITING: usize = 64;
 
-/// What goes to the client while its request runs.
+/// What goes to the client while its request runs. Small, since a queue makes room for many.
 pub(crate) enum ToClient {
     /// How far the call is.
-    Progress(Progress),
+    Progress(Box<Progress>),
     /// A log message.
-    Log(LoggingMessageNotificationParam),
+    Log(Box<LoggingMessageNotificationParam>),
     /// Questions of the tool.
-    Ask(Asked),
+    Ask(Box<Asked>),
     /// A question of the gateway: whether the call may run.
     Consent(Arc<Question>),
 }
@@ -152,7 +152,7 @@ impl Client for Asking {
         }
         let (answers, answered) = oneshot::channel();
         let asking = async {
-            let asked = ToClient::Ask(Asked { requests, answers });
+            let asked = ToClient::Ask(Box::new(Asked { requests, answers }));
             self.queue.send(asked).await.map_err(|_| NoAnswer::Gone)?;
             answered.await.unwrap_or(Err(NoAnswer::Gone))
         };
@@ -164,9 +164,10 @@ impl Client for Asking {
             return;
         }
         // A client that does not read misses some.
-        if let Err(TrySendError::Closed(ToClient::Log(message))) = self.queue.try_send(ToClient::Log(message))
+        if let Err(TrySendError::Closed(ToClient::Log(message))) =
+            self.queue.try_send(ToClient::Log(Box::new(message)))
         {
-            self.log_after_the_answer(message);
+            self.log_after_the_answer(*message);
         }
     }
 }

@@ -169,14 +169,17 @@ impl Exchange {
             }
             let (requests, pending) = match said {
                 ToClient::Progress(progress) => {
-                    talk = self.report(progress, reach);
+                    talk = self.report(*progress, reach);
                     continue;
                 }
                 ToClient::Log(message) => {
-                    talk = reach.peer.map(|peer| pass_on(peer.clone(), message));
+                    talk = reach.peer.map(|peer| pass_on(peer.clone(), *message));
                     continue;
                 }
-                ToClient::Ask(Asked { requests, answers }) => (requests, Pending::Answers(answers)),
+                ToClient::Ask(asked) => {
+                    let Asked { requests, answers } = *asked;
+                    (requests, Pending::Answers(answers))
+                }
                 ToClient::Consent(question) => match consent::form(&question) {
                     Some(requests) => (requests, Pending::Consent(self.consenting(question))),
                     None => continue,
@@ -242,12 +245,12 @@ impl Exchange {
                 };
                 match said {
                     ToClient::Progress(progress) => {
-                        if let Some(talk) = self.report(progress, reach) {
+                        if let Some(talk) = self.report(*progress, reach) {
                             talk.await;
                         }
                     }
                     ToClient::Log(message) => {
-                        let _ = peer.notify_logging_message(message).await;
+                        let _ = peer.notify_logging_message(*message).await;
                     }
                     // Their work has ended.
                     ToClient::Ask(_) | ToClient::Consent(_) => {}

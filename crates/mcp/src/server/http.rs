@@ -89,7 +89,8 @@ impl HttpServer {
         if parts.method == Method::POST {
             parts.extensions.insert(Said(body.clone()));
         }
-        let response = service.handle(Request::from_parts(parts, Full::new(body))).await;
+        // Apart, so that the way of a plain call is no longer for it.
+        let response = Box::pin(service.handle(Request::from_parts(parts, Full::new(body)))).await;
         if let Some(no_room) = visited.refused.lock().take() {
             let mut response = plain(StatusCode::SERVICE_UNAVAILABLE, &no_room.to_string());
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("60"));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri};
 use http_body_util::Full;
 use secrecy::{ExposeSecret, SecretString};
@@ -56,7 +56,8 @@ impl Address {
             Fault::Definition("its address has not the form http://… or https://…".to_owned())
         })?;
         let uri = uri_of(&url)?;
-        let mut all = HeaderMap::with_capacity(headers.len() + 1);
+        let mut all = HeaderMap::with_capacity(headers.len() + 2);
+        all.insert(HOST, host_of(&url)?);
         all.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         for (name, value) in headers {
             let parsed = HeaderName::from_bytes(name.as_bytes()).ok();
@@ -153,6 +154,16 @@ pub(in crate::upstream) fn is_type(response: &Response, wanted: &str) -> bool {
     let value = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let media = value.and_then(|value| value.split(';').next());
     media.is_some_and(|media| media.trim().eq_ignore_ascii_case(wanted))
+}
+
+/// What requests name as their host (RFC 9112, section 3.2): all go to one origin.
+fn host_of(url: &Url) -> Result<HeaderValue, Fault> {
+    let host = url.host_str().unwrap_or_default();
+    let value = match url.port() {
+        Some(port) => HeaderValue::try_from(format!("{host}:{port}")),
+        None => HeaderValue::from_str(host),
+    };
+    value.map_err(|_| Fault::Definition("its address has a host that can't be named".to_owned()))
 }
 
 fn uri_of(url: &Url) -> Result<Uri, Fault> {
