@@ -87,6 +87,14 @@ pub(crate) struct Scripted {
     spec: Arc<ToolSpec>,
     run: Box<Run>,
     pub(crate) marks_dispatch: bool,
+    only_waits: bool,
+}
+
+impl Scripted {
+    /// The same within its caller's task.
+    pub(crate) fn that_only_waits(self) -> Self {
+        Self { only_waits: true, ..self }
+    }
 }
 
 pub(crate) fn scripted<F, R>(document: SpecDocument, run: F) -> Scripted
@@ -95,7 +103,8 @@ where
     R: Future<Output = RunResult> + Send + 'static,
 {
     let spec = Arc::new(ToolSpec::compile(document).unwrap());
-    Scripted { spec, run: Box::new(move |arguments, cx| Box::pin(run(arguments, cx))), marks_dispatch: false }
+    let run = Box::new(move |arguments, cx| Box::pin(run(arguments, cx)) as _);
+    Scripted { spec, run, marks_dispatch: false, only_waits: false }
 }
 
 pub(crate) fn tool<F, R>(document: SpecDocument, run: F) -> Arc<dyn Tool>
@@ -104,6 +113,15 @@ where
     R: Future<Output = RunResult> + Send + 'static,
 {
     Arc::new(scripted(document, run))
+}
+
+/// A tool that runs within its caller's task.
+pub(crate) fn waiting<F, R>(document: SpecDocument, run: F) -> Arc<dyn Tool>
+where
+    F: Fn(Arguments, CallContext) -> R + Send + Sync + 'static,
+    R: Future<Output = RunResult> + Send + 'static,
+{
+    Arc::new(scripted(document, run).that_only_waits())
 }
 
 /// A tool that answers `says` at once.
@@ -133,6 +151,10 @@ impl Tool for Scripted {
 
     async fn execute(&self, arguments: Arguments, cx: &CallContext) -> RunResult {
         (self.run)(arguments, cx.clone()).await
+    }
+
+    fn only_waits(&self) -> bool {
+        self.only_waits
     }
 
     fn marks_dispatch(&self) -> bool {

@@ -1,12 +1,14 @@
-//! The tool runs, in a task of its own, under the one deadline.
+//! The tool runs under the one deadline: in a task of its own, or in its caller's where it only waits.
 
 use std::any::Any;
+use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use tokio::sync::RwLock;
 use tokio::task::{JoinError, JoinHandle};
 use tokio::time::Instant;
@@ -71,11 +73,11 @@ pub(super) async fn run(
         match before {
             Err(error) => Err(error),
             Ok(arguments) => {
-                let mut task = RunningTask::spawn(engine, target, arguments, &context, limits);
+                let mut run = Run::begin(engine, target, arguments, &context, limits);
                 tokio::select! {
                     biased;
-                    result = task.result() => result,
-                    reason = &mut stopped => task.stop(reason).await,
+                    result = run.result() => result,
+                    reason = &mut stopped => run.stop(reason).await,
                 }
             }
         }
@@ -174,16 +176,41 @@ fn within_size(output: ToolOutput, limit: usize, context: &CallContext) -> RunRe
 /// How long a tool may take to hand over an answer that it has said is here.
 const HANDING_OVER: Duration = Duration::from_secs(1);
 
-/// The task that the tool runs in. Dropped before its end, it is told why and aborted.
-struct RunningTask<'a> {
-    handle: Option<JoinHandle<RunResult>>,
+/// A tool while it runs.
+enum Running {
+    /// In a task of its own, since it may keep a thread busy.
+    Apart(JoinHandle<RunResult>),
+    /// Within its caller's task, since it only waits.
+    Here(BoxFuture<'static, Result<RunResult, Box<dyn Any + Send>>>),
+}
+
+impl Running {
+    /// Waits for what it ends in. A tool that panics has failed.
+    async fn ended(&mut self, context: &CallContext) -> RunResult {
+        let crashed =
+            |panic: Box<dyn Any + Send>| ToolError::new(Code::ToolPanicked, panic_message(panic.as_ref()));
+        let ended = match self {
+            Self::Here(work) => work.await.map_err(crashed),
+            Self::Apart(task) => task.await.map_err(|error| match error.try_into_panic() {
+                Ok(panic) => crashed(panic),
+                // Nobody has aborted it, so the runtime is going down.
+                Err(_) => ToolError::new(Code::ShuttingDown, "The gateway is shutting down"),
+            }),
+        };
+        ended.unwrap_or_else(|error| Err(error.dispatched(context.is_dispatched())))
+    }
+}
+
+/// The run of a tool. Dropped before its end, the tool is told why and dropped.
+struct Run<'a> {
+    running: Option<Running>,
     context: &'a CallContext,
     engine: &'a Arc<Engine>,
     limits: Limits,
 }
 
-impl<'a> RunningTask<'a> {
-    fn spawn(
+impl<'a> Run<'a> {
+    fn begin(
         engine: &'a Arc<Engine>,
         target: Target,
         arguments: Arguments,
@@ -197,6 +224,7 @@ impl<'a> RunningTask<'a> {
             Box::pin(tokio::task::unconstrained(take_turn(barrier, alone, context.clone())))
         });
         let taken = turn.as_mut().and_then(|turn| turn.now_or_never());
+        let only_waits = target.tool.only_waits();
         let work = async move {
             let _turn = match (taken, turn) {
                 (None, Some(turn)) => Some(turn.await),
@@ -211,28 +239,22 @@ impl<'a> RunningTask<'a> {
             }
             target.tool.execute(arguments, &inner).await
         };
-        let span = tracing::Span::current();
-        let handle = tokio::spawn(tracing::Instrument::instrument(work, span));
-        Self { handle: Some(handle), context, engine, limits }
+        let running = if only_waits {
+            // Nobody sees it after a panic.
+            Running::Here(AssertUnwindSafe(work).catch_unwind().boxed())
+        } else {
+            let span = tracing::Span::current();
+            Running::Apart(tokio::spawn(tracing::Instrument::instrument(work, span)))
+        };
+        Self { running: Some(running), context, engine, limits }
     }
 
     /// What the tool gave.
     async fn result(&mut self) -> RunResult {
-        let Some(handle) = &mut self.handle else { return std::future::pending().await };
-        let result = handle.await;
-        self.ended_in(result)
-    }
-
-    fn ended_in(&mut self, result: Result<RunResult, JoinError>) -> RunResult {
-        self.handle = None;
-        result.unwrap_or_else(|error| {
-            let error = match error.try_into_panic() {
-                Ok(panic) => ToolError::new(Code::ToolPanicked, panic_message(panic.as_ref())),
-                // Nobody has aborted it, so the runtime is going down.
-                Err(_) => ToolError::new(Code::ShuttingDown, "The gateway is shutting down"),
-            };
-            Err(error.dispatched(self.context.is_dispatched()))
-        })
+        let Some(running) = &mut self.running else { return std::future::pending().await };
+        let result = running.ended(self.context).await;
+        self.running = None;
+        result
     }
 
     /// Ends the run from outside and says how. A result that comes at the very moment of the deadline wins, and
@@ -240,9 +262,8 @@ impl<'a> RunningTask<'a> {
     async fn stop(mut self, reason: CancelReason) -> RunResult {
         if matches!(reason, CancelReason::Deadline | CancelReason::Silence) {
             tokio::task::yield_now().await;
-            let result = self.handle.as_mut().and_then(|handle| handle.now_or_never());
-            if let Some(result) = result {
-                return self.ended_in(result);
+            if let Some(result) = self.result().now_or_never() {
+                return result;
             }
         }
         if !self.context.cancel(reason) {
@@ -255,12 +276,16 @@ impl<'a> RunningTask<'a> {
     }
 }
 
-impl Drop for RunningTask<'_> {
+impl Drop for Run<'_> {
     fn drop(&mut self) {
-        let Some(handle) = self.handle.take() else { return };
+        let Some(running) = self.running.take() else { return };
         // The reason that was given before stands. An answer that is here is lost with its caller.
         let _ = self.context.cancel(CancelReason::Caller);
-        abandon(self.engine, handle);
+        match running {
+            Running::Apart(task) => abandon(self.engine, task),
+            // What it has to clean up may panic, which is no reason for its caller to.
+            Running::Here(work) => drop(std::panic::catch_unwind(AssertUnwindSafe(|| drop(work)))),
+        }
     }
 }
 

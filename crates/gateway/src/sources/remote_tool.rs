@@ -33,6 +33,10 @@ impl Tool for RemoteTool {
         call.answer().await
     }
 
+    fn only_waits(&self) -> bool {
+        true
+    }
+
     fn marks_dispatch(&self) -> bool {
         true
     }

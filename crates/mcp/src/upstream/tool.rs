@@ -64,6 +64,10 @@ impl Tool for UpstreamTool {
         result
     }
 
+    fn only_waits(&self) -> bool {
+        true
+    }
+
     fn marks_dispatch(&self) -> bool {
         true
     }

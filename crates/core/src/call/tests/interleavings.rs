@@ -12,8 +12,8 @@ use toolway_types::{CallId, Code, Outcome, SpecDocument, ToolError, ToolOutput};
 
 use crate::consent::{CannotAnswer, Choice, QuestionEvent, Scope};
 use crate::testkit::{
-    RunResult, World, assert_code, call, chatting, document, error, millis, needing, owner, secs, settle,
-    tool,
+    RunResult, World, assert_code, call, chatting, document, error, millis, needing, owner, scripted, secs,
+    settle, tool, waiting,
 };
 use crate::{Arguments, Call, CallContext, EngineSettings, Finished, Progress, Tool};
 
@@ -97,7 +97,7 @@ fn plan() -> impl Strategy<Value = Plan> {
         3 => Just(Leave::Stays), 1 => moment().prop_map(Leave::Cancels), 1 => moment().prop_map(Leave::Goes)
     ];
     let tool = prop_oneof![
-        4 => Just("plain"), 2 => Just("serial"), 1 => Just("silent"), 1 => Just("nobody"), 4 => Just("asking")
+        2 => Just("plain"), 3 => Just("waits"), 2 => Just("serial"), 1 => Just("silent"), 1 => Just("nobody"), 4 => Just("asking")
     ];
     let key = prop::option::weighted(0.3, 0u8..3);
     (
@@ -195,17 +195,19 @@ fn settings() -> EngineSettings {
 fn tools(plans: &Arc<Vec<Plan>>, runs: &Arc<Vec<AtomicUsize>>) -> Vec<Arc<dyn Tool>> {
     let made = |document: SpecDocument| {
         let (plans, runs) = (plans.clone(), runs.clone());
-        tool(document, move |arguments, cx| {
+        scripted(document, move |arguments, cx| {
             let (plans, runs) = (plans.clone(), runs.clone());
             async move { act(&plans, &runs, &arguments, &cx).await }
         })
     };
-    vec![
+    let tools = [
         made(document("plain")),
+        made(document("waits")).that_only_waits(),
         made(SpecDocument { sequential: true, ..document("serial") }),
         made(SpecDocument { progress_timeout_ms: Some(3000), ..document("silent") }),
         made(needing("asking", &["files.write"])),
-    ]
+    ];
+    tools.into_iter().map(|tool| Arc::new(tool) as Arc<dyn Tool>).collect()
 }
 
 fn called(plans: &[Plan], at: usize) -> Call {
@@ -463,6 +465,7 @@ async fn on_several_threads_too() {
         settings(),
         vec![
             tool(document("plain"), act.clone()),
+            waiting(document("waits"), act.clone()),
             tool(SpecDocument { sequential: true, ..document("serial") }, act.clone()),
             tool(needing("asking", &["files.write"]), act),
         ],
@@ -488,7 +491,9 @@ async fn on_several_threads_too() {
             let engine = world.engine.clone();
             tokio::spawn(async move {
                 let mut dice = Dice(at ^ 0xABCD);
-                let tool = ["serial", "asking", "asking"].get(dice.below(10) as usize).unwrap_or(&"plain");
+                let tool = ["serial", "asking", "asking", "waits", "waits", "waits"]
+                    .get(dice.below(10) as usize)
+                    .unwrap_or(&"plain");
                 let means = if dice.below(2) == 0 { at } else { at - at % 10 };
                 let mut call = call(tool, &format!(r#"{{"plan":{means}}}"#));
                 call.timeout = Some(millis(5 + dice.below(20)));
@@ -532,8 +537,8 @@ async fn on_several_threads_too() {
     assert!(world.engine.questions().is_empty());
     let asked = world.recorder.closed().iter().filter(|record| record.notes.is_some()).count();
     assert!(asked > 0, "persons had their say");
-    let twice = runs.iter().filter(|runs| runs.load(Ordering::SeqCst) > 3).count();
-    assert_eq!(twice, 0, "once for each of the three tools");
+    let twice = runs.iter().filter(|runs| runs.load(Ordering::SeqCst) > 4).count();
+    assert_eq!(twice, 0, "once for each of the four tools");
 }
 
 #[tokio::test(start_paused = true)]

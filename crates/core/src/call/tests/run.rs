@@ -4,13 +4,15 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::time::sleep;
-use toolway_types::{Code, ErrorKind, ToolError, ToolOutput};
+use toolway_types::{Code, ErrorKind, SpecDocument, ToolError, ToolOutput};
 
 use crate::testkit::{
-    RunResult, World, answering, assert_code, document, endless, error, scripted, secs, text, tool,
+    RunResult, World, answering, assert_code, call, document, endless, error, scripted, secs, text, tool,
+    waiting,
 };
-use crate::{Arguments, CallContext, EngineSettings, Tool, ToolSpec};
+use crate::{Arguments, Call, CallContext, CancelReason, EngineSettings, Tool, ToolSpec};
 
 #[tokio::test(start_paused = true)]
 async fn an_error_is_passed_on_as_the_tool_gave_it() {
@@ -24,7 +26,7 @@ async fn an_error_is_passed_on_as_the_tool_gave_it() {
 }
 
 /// A tool whose code fails before there is a future.
-struct FailsAtOnce(Arc<ToolSpec>);
+struct FailsAtOnce(Arc<ToolSpec>, bool);
 
 impl Tool for FailsAtOnce {
     fn spec(&self) -> &Arc<ToolSpec> {
@@ -42,6 +44,18 @@ impl Tool for FailsAtOnce {
     {
         panic!("not even started")
     }
+
+    fn only_waits(&self) -> bool {
+        self.1
+    }
+}
+
+fn made<F, R>(only_waits: bool, document: SpecDocument, run: F) -> Arc<dyn Tool>
+where
+    F: Fn(Arguments, CallContext) -> R + Send + Sync + 'static,
+    R: Future<Output = RunResult> + Send + 'static,
+{
+    if only_waits { waiting(document, run) } else { tool(document, run) }
 }
 
 #[tokio::test(start_paused = true)]
@@ -52,39 +66,46 @@ async fn a_panic_is_an_outcome() {
             panic!("while cleaning up")
         }
     }
-    let at_once = FailsAtOnce(Arc::new(ToolSpec::compile(document("at_once")).unwrap()));
-    let world = World::new(vec![
-        tool(document("text"), |_, _| async { panic!("out of paper") }),
-        tool(document("formatted"), |_, _| async { panic!("{} sheets left", 0) }),
-        tool(document("other"), |_, _| async { std::panic::panic_any(7) }),
-        tool(document("later"), |_, _| async {
-            sleep(secs(2)).await;
-            panic!("later")
-        }),
-        tool(document("cleaning"), |_, _| async {
-            let _guard = FailsWhenDropped;
-            Ok(ToolOutput::text("never seen"))
-        }),
-        Arc::new(at_once),
-        answering("fine", "fine"),
-    ]);
-    for (name, reason) in [
-        ("text", "out of paper"),
-        ("formatted", "0 sheets left"),
-        ("other", "it gave no reason"),
-        ("later", "later"),
-        ("cleaning", "while cleaning up"),
-        ("at_once", "not even started"),
-    ] {
-        let finished = world.run(name, "{}").await;
-        let crashed = error(&finished);
-        assert_eq!((crashed.code, crashed.kind()), (Code::ToolPanicked, ErrorKind::ExecutionError), "{name}");
-        assert_eq!(crashed.message, format!("The tool crashed: {reason}"));
-        assert!(crashed.dispatched && !crashed.retryable);
-        assert_eq!(world.recorder.of(finished.id).len(), 1);
+    // In a task of its own and within its caller's.
+    for only_waits in [false, true] {
+        let at_once = FailsAtOnce(Arc::new(ToolSpec::compile(document("at_once")).unwrap()), only_waits);
+        let world = World::new(vec![
+            made(only_waits, document("text"), |_, _| async { panic!("out of paper") }),
+            made(only_waits, document("formatted"), |_, _| async { panic!("{} sheets left", 0) }),
+            made(only_waits, document("other"), |_, _| async { std::panic::panic_any(7) }),
+            made(only_waits, document("later"), |_, _| async {
+                sleep(secs(2)).await;
+                panic!("later")
+            }),
+            made(only_waits, document("cleaning"), |_, _| async {
+                let _guard = FailsWhenDropped;
+                Ok(ToolOutput::text("never seen"))
+            }),
+            Arc::new(at_once),
+            answering("fine", "fine"),
+        ]);
+        for (name, reason) in [
+            ("text", "out of paper"),
+            ("formatted", "0 sheets left"),
+            ("other", "it gave no reason"),
+            ("later", "later"),
+            ("cleaning", "while cleaning up"),
+            ("at_once", "not even started"),
+        ] {
+            let finished = world.run(name, "{}").await;
+            let crashed = error(&finished);
+            assert_eq!(
+                (crashed.code, crashed.kind()),
+                (Code::ToolPanicked, ErrorKind::ExecutionError),
+                "{name}"
+            );
+            assert_eq!(crashed.message, format!("The tool crashed: {reason}"));
+            assert!(crashed.dispatched && !crashed.retryable);
+            assert_eq!(world.recorder.of(finished.id).len(), 1);
+        }
+        assert_eq!(text(&world.run("fine", "{}").await), "fine", "nothing else is disturbed");
+        assert_eq!((world.engine.in_flight(), world.engine.abandoned()), (0, 0));
     }
-    assert_eq!(text(&world.run("fine", "{}").await), "fine", "nothing else is disturbed");
-    assert_eq!((world.engine.in_flight(), world.engine.abandoned()), (0, 0));
 }
 
 #[tokio::test(start_paused = true)]
@@ -125,4 +146,30 @@ async fn a_tool_may_say_itself_when_the_request_has_left() {
         assert_eq!(error(&finished).dispatched, dispatched, "{name}");
         assert_eq!(world.recorder.of(finished.id)[0].attempts, attempts, "{name}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_only_waits_is_dropped_at_its_deadline_and_when_its_caller_goes() {
+    struct Gone(Arc<Mutex<Vec<Option<CancelReason>>>>, CallContext);
+    impl Drop for Gone {
+        fn drop(&mut self) {
+            self.0.lock().push(self.1.cancel_reason());
+        }
+    }
+    let seen: Arc<Mutex<Vec<_>>> = Arc::default();
+    let told = seen.clone();
+    let world = World::new(vec![waiting(document("waits"), move |_, cx| {
+        let gone = Gone(told.clone(), cx);
+        async move {
+            let _gone = gone;
+            std::future::pending().await
+        }
+    })]);
+    let late = world.engine.call(Call { timeout: Some(secs(2)), ..call("waits", "{}") }).await;
+    assert_code(&late, Code::Timeout);
+    let gave_up = tokio::time::timeout(secs(1), world.engine.call(call("waits", "{}"))).await;
+    assert!(gave_up.is_err());
+    assert_eq!(*seen.lock(), [Some(CancelReason::Deadline), Some(CancelReason::Caller)]);
+    assert_eq!((world.engine.in_flight(), world.engine.abandoned()), (0, 0));
+    world.recorder.assert_each_closed_once();
 }
