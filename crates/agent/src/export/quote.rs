@@ -5,6 +5,8 @@
 //! what could begin HTML is written so that it does not, and pictures from elsewhere are not loaded. Where there may be
 //! spans of code, a `$` begins no formula: one that ends within a span would take the span apart.
 
+use std::borrow::Cow;
+
 /// Longest run of backticks for which spans of code are set anew; past it they are text.
 const LONGEST: usize = 16;
 
@@ -22,7 +24,7 @@ pub(super) fn block_quote(text: &str) -> String {
     let mut lines = text.split('\n');
     while let Some(now) = lines.next() {
         let Some(opening) = Fence::opened_by(now) else {
-            line(&safe(now, spans));
+            line(&safe(&indented(now), spans));
             continue;
         };
         let code: Vec<&str> = lines.by_ref().take_while(|next| !opening.is_closed_by(next)).collect();
@@ -119,6 +121,15 @@ impl<'t> Fence<'t> {
         let length = start.len() - rest.len();
         (line.len() - start.len() <= 3 && length >= 3).then_some((mark, length, rest))
     }
+}
+
+/// A line whose indentation is of spaces alone. How wide a tab is depends on what stands before it, and a quote's mark
+/// does: one that indents by four where the text stands alone may indent by two within the quote, where a fence may
+/// stand behind it.
+fn indented(line: &str) -> Cow<'_, str> {
+    let text = line.trim_start_matches([' ', '\t']);
+    let (space, _) = line.split_at(line.len() - text.len());
+    if space.contains('\t') { Cow::Owned(space.replace('\t', "    ") + text) } else { Cow::Borrowed(line) }
 }
 
 /// A line without what could begin HTML or load a picture; spans of code in it are set with `spans` backticks, which
