@@ -31,6 +31,7 @@ mod listener;
 mod mcp;
 #[cfg(test)]
 mod mcp_client;
+mod mcp_plain;
 #[cfg(test)]
 mod mcp_servers;
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{LOCATION, USER_AGENT};
-use http::{HeaderValue, Request};
+use http::{HeaderMap, HeaderValue, Request, StatusCode};
 use http_body_util::Full;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
@@ -68,13 +68,13 @@ impl HttpClient {
 
 /// Where a redirect leads that is the `nth` in a row (from 0) and may be followed: within one origin only, since what is
 /// sent may hold keys, and where it is to be sent as it was.
-pub(super) fn redirect(from: &Url, response: &Response, nth: usize) -> Option<Url> {
+pub(super) fn redirect(from: &Url, status: StatusCode, headers: &HeaderMap, nth: usize) -> Option<Url> {
     // Others turn a POST into a GET, which would ask for something else.
-    let keeps_method = matches!(response.status().as_u16(), 307 | 308);
+    let keeps_method = matches!(status, StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT);
     if !keeps_method || nth >= REDIRECTS {
         return None;
     }
-    let to = from.join(response.headers().get(LOCATION)?.to_str().ok()?).ok()?;
+    let to = from.join(headers.get(LOCATION)?.to_str().ok()?).ok()?;
     (to.origin() == from.origin()).then_some(to)
 }
 
@@ -91,3 +91,6 @@ pub(super) fn deepest(error: &dyn std::error::Error) -> String {
     }
     if words.is_empty() { "the request failed".to_owned() } else { words }
 }
+
+#[cfg(test)]
+mod tests;

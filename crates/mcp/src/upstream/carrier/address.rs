@@ -97,7 +97,7 @@ impl Address {
                 request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
             }
             let response = self.client.send(request).await?;
-            if let Some(to) = redirect(url, &response, redirects) {
+            if let Some(to) = redirect(url, response.status(), response.headers(), redirects) {
                 redirects += 1;
                 moved = Some(to);
                 continue;
